@@ -40,7 +40,7 @@ def _read(statement: Statement, rounds: Rounds) -> Iterator[Statement]:
     """The statement as listed, and, if that is refuted, with all that the standard of charity reads into it."""
     yield statement
     added = additions(statement)
-    if added and scenes.check(rounds)(statement).status is Status.REFUTED:
+    if added and scenes.check(rounds)(statement, False).status is Status.REFUTED:
         yield replace(statement, assumes=(*statement.assumes, *added))
 
 

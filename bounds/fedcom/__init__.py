@@ -1,19 +1,21 @@
 """The FedCOM paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
 from bounds import slopes
-from bounds.fedcom import checks, rates, rounds
+from bounds.fedcom import checks, rates, rounds, worst_case
 from bounds.fedcom.arenas import ARENAS, SEARCHED, on_data
 from bounds.fedcom.rate_table import EXPERIMENTS, MISSING
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
+from theory.proofs import scenes
 from theory.statement import Evidence
 
 __all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas and in the search; every statement about one round; all checks."""
+    """Worst cases; bounds on whole runs in their arenas and in the search; statements about one round; all checks."""
     return [
+        *scenes.evidence("fedcom", worst_case.ROUNDS),
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *rounds.evidence(),

@@ -1,14 +1,14 @@
 """The statements about rounds of FedCOM and FedCOMGATE on exact instances, and a search for counter-examples.
 
 An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0.
-Every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedcom`.  So a violated claim
+Every symbol of a statement is then a fraction, the expectations by `bounds.fedcom.runs`.  So a violated claim
 is a proof, and its witness can be checked by hand.
 
 Which runs.  Section D is about FedCOM, E and F are about FedCOMGATE.  All else follows from what the statement assumes
 (`catalogue.properties`): what it does not assume, some instances violate.
 
     identical clients                   else different functions (FedCOM)
-    independent noise, unbiased noise   else one noise for all clients, gradients with the wrong sign
+    independent noise, unbiased noise   else one noise for all clients, gradients with an error
     independent compressors             else one coin for all clients
     damped tracking                     alpha = 1/(1+q); else alpha = 1 as printed, and for our statements both
 
@@ -32,6 +32,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
+from bounds.fedcom import runs
+from bounds.fedcom.runs import Run, compression_gap
 from bounds.trials.claims import (
     Function,
     balance,
@@ -45,7 +47,6 @@ from bounds.trials.claims import (
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.fedcom import Run, compressed_rounds, compression_gap
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
@@ -53,7 +54,7 @@ from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, de
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
 
-# Symbols with a value in a run, besides those of `compressed_rounds`; sigma by its square
+# Symbols with a value in a run, besides those of `runs.measured`; sigma by its square
 _CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
 _OF_RUN = ("avg_grad_sq", "gap_last")  # quantities of theorems
 _OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
@@ -140,7 +141,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
 def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some run."""
     (zero, one) = Fraction(0), Fraction(1)
-    rows = compressed_rounds(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
+    rows = runs.measured(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
@@ -148,9 +149,9 @@ def known_symbols() -> frozenset[str]:
 
 
 @lru_cache(maxsize=20_000)
-def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """`compressed_rounds`, cached."""
-    return compressed_rounds(run)
+def measured(run: Run) -> list[runs.Row]:
+    """`runs.measured`, cached."""
+    return runs.measured(run)
 
 
 def constants(run: Run, to: CompressedForm) -> dict[str, Fraction]:
@@ -184,8 +185,8 @@ def fits(run: Run, to: CompressedForm) -> bool:
         and coins
         and (not to.tracks or run.shared or run.m == 1 or bool(run.bend))
         and (equal or to.lacks(Property.HOMOGENEOUS))
-        and (not run.common or to.lacks(Property.INDEPENDENT_NOISE))
-        and (run.turn == 1 or to.lacks(Property.UNBIASED))
+        and (run.law != "shared" or to.lacks(Property.INDEPENDENT_NOISE))
+        and (run.law != "biased" or to.lacks(Property.UNBIASED))
     )
     if to.symbols & {*_OF_RUN}:  # a theorem without a letter for them, as Corollary D.6
         setting &= (run.gamma == 1 or "gamma" in to.symbols) and (run.q == 0 or "q" in to.symbols)
@@ -376,10 +377,10 @@ def _ends(to: CompressedForm) -> Iterator[Run]:
     alone = _run([1], [0], 1, 0, 0, 1, 1, 1, to)
     both = replace(alone, h=alone.h * 2, b=alone.b * 2)
     if to.lacks(Property.UNBIASED):
-        yield replace(alone, turn=Fraction(-1))
+        yield from (replace(alone, w0=w0, sigma_sq=Fraction(1), law="biased") for w0 in map(Fraction, (0, -1)))
     if to.lacks(Property.INDEPENDENT_NOISE):
         yield from (
-            replace(both, w0=w0, sigma_sq=1 - w0, common=True, tau=tau)
+            replace(both, w0=w0, sigma_sq=1 - w0, law="shared", tau=tau)
             for w0 in map(Fraction, (0, 1))
             for tau in (1, 2)
         )
@@ -530,13 +531,15 @@ def _falls_away(run: Run, to: CompressedForm) -> bool:
     return run.minimum is None and not to.lacks(Property.BOUNDED_BELOW)
 
 
+_LAWS = {"shared": {"noise": "one for all clients"}, "biased": {"noise": "none; every gradient has the error sigma"}}
+
+
 def _witness(run: Run, to: CompressedForm) -> dict[str, Any]:
     return {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
         **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
         **({"beyond the run": "f goes on so that it is bounded below"} if _falls_away(run, to) else {}),
-        **({"noise": "one for all clients"} if run.common else {}),
-        **({"mean of a stochastic gradient": f"{run.turn} times the gradient"} if run.turn != 1 else {}),
+        **_LAWS.get(run.law, {}),
         **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},
         "coins": "one for all clients" if run.shared else "independent",
         **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},

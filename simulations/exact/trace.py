@@ -168,11 +168,12 @@ class Step(NamedTuple):
 class Trace:
     """A round with one order of the clients and one outcome of the noise; x* is the vector 0.
 
-    functions  of all clients
-    x, end     the server's model before and after the round
-    zero       the vector 0
-    steps      turn after turn
-    memory     after the round: name -> the server's vector, or those of all clients
+    functions       of all clients
+    x, end          the server's model before and after the round
+    zero            the vector 0
+    steps           turn after turn
+    before, memory  before and after the round: name -> the server's vector, or those of all clients
+    sent            what the clients compress, turn after turn; received: what arrives
     """
 
     functions: Sequence[Function]
@@ -180,7 +181,22 @@ class Trace:
     zero: Any
     end: Any
     steps: tuple[Step, ...]
+    before: Mapping[str, Any] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
+    sent: Sequence[Any] = ()
+    received: Sequence[Any] = ()
+    known: dict[Callable[[Trace], Any], Any] = field(default_factory=dict)
+
+    def of(self, quantity: Callable[[Trace], Any]) -> Any:
+        """A quantity of this trace; computed once."""
+        if quantity not in self.known:
+            self.known[quantity] = quantity(self)
+        return self.known[quantity]
+
+    @cached_property
+    def turns(self) -> Sequence[Sequence[Step]]:
+        """The steps of each turn."""
+        return [[step for step in self.steps if step.turn == turn] for turn in sorted({s.turn for s in self.steps})]
 
     def F(self, x: Any) -> At:
         """The mean of the clients' functions at a point."""
@@ -214,6 +230,7 @@ class Trace:
 
 
 Noise = Callable[[int, int, int], Any]  # client, turn, step -> the noise
+Coder = Callable[[Sequence[Any]], Sequence[Any]]  # what the clients compress, turn after turn -> what arrives
 
 
 class _Turns(NamedTuple):
@@ -264,7 +281,7 @@ class _Draws:
         return _Turns(first)
 
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
-        """The draws of a compressor; only one that draws nothing can be traced, and nobody takes a turn."""
+        """The draws of a compressor; one that draws must be given, and nobody takes a turn."""
         return _Turns(0)
 
     def __getattr__(self, name: str) -> Any:
@@ -318,6 +335,22 @@ def _each(x: Array, client: NDArray[np.int64], of: Callable[[int, int, Any], Any
     return out
 
 
+@dataclass
+class _Given:
+    """In place of a compressor that draws: it keeps what it is asked for."""
+
+    coder: Coder
+    sent: Sequence[Any] = ()
+    received: Sequence[Any] = ()
+    shared: bool = False
+
+    def __call__(self, x: Array, draw: _Turns) -> Array:
+        """What arrives of the clients' vectors x (1, 1, S, 1)."""
+        self.sent = x[0, 0, :, 0].tolist()
+        self.received = list(self.coder(self.sent))
+        return _cells(self.received)
+
+
 def _exact(algorithm: Algorithm) -> Algorithm:
     """The algorithm with fractions for its floats: a product of a fraction and a float would be rounded."""
     found = copy(algorithm)
@@ -338,6 +371,7 @@ def trace(
     memory: Mapping[str, Any] | None = None,
     number: int = 0,
     coin: float | None = None,
+    coder: Coder | None = None,
 ) -> Trace:
     """A round of the algorithm from x, by its own `round`.
 
@@ -345,23 +379,28 @@ def trace(
     memory        before the round, as in `Trace`; nothing before the first
     number        of the round
     coin          the number in [0, 1) that the server draws, if it draws one
+    coder         in place of the algorithm's compressor
 
     Raises ValueError, with the line and the reason, for an algorithm that these vectors cannot go through, such as one that
     looks at entries.
     """
-    problem = _Problem(functions, noise)
+    problem, found, given = _Problem(functions, noise), _exact(algorithm), None
+    if coder is not None:
+        given = _Given(coder)
+        object.__setattr__(found, "compressor", given)
     step, kept = np.empty((1, 1, 1), dtype=object), {name: _cells(value) for name, value in (memory or {}).items()}
     step[0, 0, 0] = eta
     draws = _Draws(len(functions), order, number, coin)
     try:
-        end = _exact(algorithm).round(problem, _cells(x), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
+        end = found.round(problem, _cells(x), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
         after = {name: _vectors(values, zero) for name, values in kept.items()}
     except (TypeError, AttributeError, ValueError) as error:
         own = [one for one in extract_tb(error.__traceback__) if one.name != "trace" and one.filename != __file__]
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})" if own else ""
         raise ValueError(f"{type(algorithm).__name__} cannot be traced: {error}{where}") from None
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
-    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps), after)
+    told = () if given is None else (given.sent, given.received)
+    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps), memory or {}, after, *told)
 
 
 def _cells(value: Any) -> Array:

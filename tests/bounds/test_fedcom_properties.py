@@ -14,7 +14,7 @@ from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
 from bounds.fedcom.rounds import CompressedForm, cases, fits, form_of, largest_step
-from simulations.exact.rounds.fedcom import Run
+from bounds.fedcom.runs import Run
 from theory import catalogue
 from theory.statement import Bound
 

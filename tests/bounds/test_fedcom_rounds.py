@@ -13,8 +13,8 @@ import sympy
 from sympy import Eq, Ge, Le, Rational
 
 from bounds.fedcom.rounds import ENDS, ROUNDS, cases, evidence, family, form_of, known_symbols
+from bounds.fedcom.runs import Run, measured
 from bounds.trials.claims import exp_above
-from simulations.exact.rounds.fedcom import Run, compressed_rounds
 from theory import catalogue
 from theory.fedcom.symbols import (
     L,
@@ -116,8 +116,8 @@ def test_a_false_change_of_a_proved_statement_is_refuted(name: str, assumptions:
         ("thmD4", "asm2.independent", {"coins": "one for all clients"}),
         ("thmD7", "asm2.independent", {"coins": "one for all clients"}),
         ("corD8", "asm2.independent", {"coins": "one for all clients"}),
-        ("lemmaD2", "asm3", {"mean of a stochastic gradient": "-1 times the gradient"}),
-        ("lemmaE2", "asm4", {"mean of a stochastic gradient": "-1 times the gradient"}),
+        ("lemmaD2", "asm3", {"noise": "none; every gradient has the error sigma"}),
+        ("lemmaE2", "asm4", {"noise": "none; every gradient has the error sigma"}),
     ],
 )
 def test_false_as_listed_and_tested_with_what_charity_reads(name: str, added: str, witness: dict[str, str]) -> None:
@@ -194,7 +194,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     """The conditions hold at the witness and the claim does not, with sympy's numbers."""
     w = found.witness
     run = of_witness(w)
-    row = compressed_rounds(run)[-1]
+    row = measured(run)[-1]
     values: dict[str, Any] = {name: value for name, value in row.items() if not isinstance(value, dict)}
     if "j" in w:
         per_client = {name: value for name, value in row.items() if isinstance(value, dict) and name != "drift"}
@@ -308,7 +308,7 @@ def test_outside_the_conditions_nothing_is_compared() -> None:
     assert list(cases(run, to, False)) and ROUNDS.tightest(run, to) is not None
     # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
     one = Fraction(1)
-    others: list[dict[str, Any]] = [dict(eta=one), dict(h=(Fraction(2),)), dict(turn=-one), dict(alpha=one / 2)]
+    others: list[dict[str, Any]] = [dict(eta=one), dict(h=(Fraction(2),)), dict(law="biased"), dict(alpha=one / 2)]
     for changed in others:
         assert list(cases(replace(run, **changed), to, False)) == []
         assert ROUNDS.tightest(replace(run, **changed), to) is None
@@ -340,9 +340,9 @@ def test_functions_that_are_no_quadratics() -> None:
     found = ROUNDS.check(catalogue.find("fedcom.lemmaD1.corrected").with_claim(claim))
     assert found.status is Status.REFUTED and found.witness["bend"]
     run = of_witness(found.witness)
-    (row,) = compressed_rounds(run)
+    (row,) = measured(run)
     assert row["inner"] > 3 * run.tau * row["grad_sq"]
-    (straight,) = compressed_rounds(replace(run, bend=()))
+    (straight,) = measured(replace(run, bend=()))
     assert straight["inner"] <= 3 * run.tau * straight["grad_sq"]
 
 

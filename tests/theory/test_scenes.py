@@ -14,15 +14,12 @@ import pytest
 import sympy
 
 from bounds import worst_cases
+from bounds.fedcom import runs as exact_fedcom
 from bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory import cli
 from fedtheory.brackets import needed
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.rounds import (
-    fedbat as exact_fedbat,
-    fedbcgd as exact_fedbcgd,
-    fedcom as exact_fedcom,
-)
+from simulations.exact.rounds import fedbat as exact_fedbat, fedbcgd as exact_fedbcgd
 from simulations.exact.trace import round_in_numbers
 from theory import catalogue
 from theory.proofs import scenes
@@ -215,7 +212,7 @@ def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: 
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     own = {"": clients[0]} if alike else {f"{j}.": client for j, client in enumerate(clients)}
     at = known(scene, own, {"w": w, "d0": F(0)}, sigma)
-    compared(scene, at, exact_fedcom.compressed_rounds(run)[0], least=2)
+    compared(scene, at, exact_fedcom.measured(run)[0], least=2)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedcom.checks import claims, sharp, tight
-from theory.proofs import scenes, units
+from theory.fedcom.checks import claims, sharp
+from theory.proofs import units
 from theory.statement import Evidence
-
-ROUNDS = tight.ROUNDS
 
 
 def evidence() -> Iterator[Evidence]:
@@ -16,4 +14,3 @@ def evidence() -> Iterator[Evidence]:
     yield from units.evidence("fedcom")
     yield from claims.evidence()
     yield from sharp.evidence()
-    yield from scenes.evidence("fedcom", ROUNDS)

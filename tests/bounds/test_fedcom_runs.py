@@ -1,4 +1,4 @@
-"""Rounds of FedCOM and FedCOMGATE in fractions: against all outcomes of noises and coins, one by one."""
+"""Rounds of FedCOM and FedCOMGATE in fractions: against the listing in all outcomes of noises and coins, one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations.exact.rounds.fedcom import Run, compressed_rounds, minimum
+from bounds.fedcom.runs import Run, factorised, measured, minimum
 
 HALF = Fraction(1, 2)
 OF_A_ROUND = {
@@ -50,9 +50,9 @@ RUNS = {
     "concave": a_run((-1, -HALF), (1, 1), 1, 1, HALF, False, 1, 2),
     "one client": a_run((1,), (1,), 2, 1, 1, False, 2, 3),
     "one client, many steps": a_run((-1,), (0,), 0, 1, 0, False, 4, 2),
-    "common noise": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 2, common=True),
-    "bent, common noise": a_run((1, HALF), (1, -2), 1, 1, 1, True, 2, 2, common=True, bend=(-HALF, Fraction(1))),
-    "wrong sign": a_run((1, HALF), (1, -2), 1, 1, 1, True, 2, 2, turn=Fraction(-1)),
+    "common noise": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 2, law="shared"),
+    "bent, common noise": a_run((1, HALF), (1, -2), 1, 1, 1, True, 2, 2, law="shared", bend=(-HALF, Fraction(1))),
+    "biased": a_run((1, HALF), (1, -2), 1, 4, 1, True, 2, 2, law="biased"),
     "bent": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 1, bend=(-HALF, Fraction(1))),
     "bent, two rounds, the same coin": a_run((1, HALF), (1, -1), 1, 4, 3, True, 1, 2, bend=(-HALF, HALF)),
     "bent, concave right of 0": a_run((1,), (0,), -1, 1, 3, True, 1, 3, bend=(Fraction(-3, 2),)),
@@ -66,11 +66,11 @@ RUNS = {
 def outcomes(run: Run) -> Iterator[tuple[Fraction, np.ndarray, np.ndarray]]:
     """(probability, noises (R, m, tau), coins Z (R, m)): noises +-sigma; Z = 1+q with probability 1/(1+q), else 0."""
     sigma = {0: Fraction(0), 1: Fraction(1), 4: Fraction(2)}[int(run.sigma_sq)]
-    signs = (-1, 1) if sigma else (0,)
+    signs = (1,) if run.law == "biased" else (-1, 1) if sigma else (0,)
     p = 1 / (1 + run.q)
     coins = ((p, 1 + run.q), (1 - p, Fraction(0))) if run.q else ((Fraction(1), Fraction(1)),)
     thrown = run.R if run.shared else run.R * run.m
-    drawn = 1 if run.common else run.m
+    drawn = 1 if run.law == "shared" else run.m
     for noise in product(signs, repeat=run.R * drawn * run.tau):
         for coin in product(coins, repeat=thrown):
             chance = Fraction(1, len(signs) ** len(noise))
@@ -102,7 +102,7 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
             g = slopes(local)
             points.append(local)
             gradients.append(g)
-            stochastic.append(run.turn * g + noises[r, :, c])
+            stochastic.append(g + noises[r, :, c])
             local = local - eta * (stochastic[-1] - delta)
         P, G, T = np.array(points), np.array(gradients), np.array(stochastic)  # (tau, m)
         message = coins[r] * (w - local) / eta
@@ -114,7 +114,7 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
             return ((d - (slopes(at) - slopes(at).sum() / m)) ** 2).sum() / m
 
         q: dict[Any, Any] = {
-            "message_sq": ((coins[r] * T.sum(0)).sum() / m) ** 2,
+            "message_sq": (message.sum() / m) ** 2,
             "tracked_message_sq": (message.sum() / m) ** 2,
             "inner": full * T.sum() / m,
             "grad_sq": full**2,
@@ -139,13 +139,12 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
         else:
             w_before, G_before, T_before, drift_before = history[-1]
             shift = T_before.sum() / m - T_before.sum(0)
-            if run.turn == 1:
-                q["direction_sq"] = ((T.sum(0) + shift) ** 2).sum() / m
+            q["direction_sq"] = ((T.sum(0) + shift) ** 2).sum() / m
             tracked = (G + (G_before.sum() / m - G_before.sum(0)) / tau).sum(0)
             for j in range(m):
                 q["tracked_grad_sq", j + 1] = tracked[j] ** 2
                 q["drift_sum_prev", j + 1] = drift_before[j]
-            N, N_before = T - run.turn * G, T_before - run.turn * G_before
+            N, N_before = T - G, T_before - G_before
             q["noise_sq"] = 2 * ((N + (N_before.sum() / m - N_before.sum(0)) / tau).sum(0) ** 2).sum() / m
             q["move_sq"] = (w - w_before) ** 2
             q["grad_sq_prev"] = (slopes(w_before).sum() / m) ** 2
@@ -174,7 +173,7 @@ def enumerated(name: str) -> tuple[dict[Any, Fraction], ...]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_against_all_outcomes(name: str) -> None:
-    run, expected, found = RUNS[name], enumerated(name), compressed_rounds(RUNS[name])
+    run, expected, found = RUNS[name], enumerated(name), measured(RUNS[name])
     assert len(found) == run.R
     drift_start = expected[0]["drift_mean"]
     for r, (values, row) in enumerate(zip(found, expected, strict=True)):
@@ -191,7 +190,7 @@ def test_against_all_outcomes(name: str) -> None:
         before = expected[: r + 1]
         totals: dict[str, Any] = {
             "drift_total": sum(e["drift_mean"] for e in before),
-            "direction_total": run.tau * sum(e.get("direction_sq", values["direction_sq"]) for e in before),
+            "direction_total": run.tau * sum(e["direction_sq"] for e in before),
             "move_total": run.tau**2 * sum(e["move_sq"] for e in before[1:]),
             "grad_sq_total": run.tau * sum(e["grad_sq"] for e in before),
             "mean_grad_sq_total": sum(e["mean_grad_sq_sum"] for e in before[:-1]),
@@ -215,7 +214,7 @@ def test_against_all_outcomes(name: str) -> None:
 
 def test_the_start_by_hand() -> None:
     """f_1 = w^2/2 + w, f_2 = w^2/4 - 2 w: f = 3 w^2 / 8 - w/2, minima at -1, 4 and 2/3."""
-    (first, _) = compressed_rounds(RUNS["two clients, two rounds"])
+    (first, _) = measured(RUNS["two clients, two rounds"])
     assert first["f_gap"] == Fraction(3, 8) - HALF + Fraction(1, 6)
     assert first["fj_gap_mean"] == (Fraction(3, 2) + HALF + (Fraction(1, 4) - 2) + 4) / 2
     assert first["dist_sq_mean"] == Fraction(2**2 + 3**2, 2)
@@ -225,7 +224,7 @@ def test_the_start_by_hand() -> None:
 def test_bends_of_0_change_nothing() -> None:
     for name in ("the same coin", "FedCOM", "concave"):
         run = replace(RUNS[name], R=2)
-        assert compressed_rounds(replace(run, bend=(Fraction(0),) * run.m)) == compressed_rounds(run)
+        assert measured(replace(run, bend=(Fraction(0),) * run.m)) == measured(run)
 
 
 @pytest.mark.parametrize(
@@ -245,27 +244,32 @@ def test_the_minimum_of_a_bent_function(left: int, right: int, slope: int, lowes
     assert minimum(*map(Fraction, (left, right, slope))) == lowest
 
 
+def test_a_covariance_is_factorised() -> None:
+    for C in ([[2, 1, 1], [1, 1, 1], [1, 1, 1]], [[0, 0, 0], [0, 4, -2], [0, -2, 3]]):
+        L, D = factorised([[Fraction(x) for x in row] for row in C])
+        assert [[sum(L[i][k] * D[k] * L[j][k] for k in range(3)) for j in range(3)] for i in range(3)] == C
+        assert all(L[i][i] == 1 and not any(L[i][i + 1 :]) for i in range(3)) and min(D) >= 0
+
+
 def test_the_error_of_the_tracking_grows_by_q() -> None:
     """Without curvature and with one coin, w stays; a round multiplies delta_j - b_j by 1 - alpha Z."""
     run = a_run((0, 0), (1, -1), 0, 0, 3, True, 2, 5)
-    assert [row["tracking_sq"] for row in compressed_rounds(run)] == [3**r for r in range(5)]
+    assert [row["tracking_sq"] for row in measured(run)] == [3**r for r in range(5)]
     damped = replace(run, alpha=Fraction(1, 4))
-    assert [row["tracking_sq"] for row in compressed_rounds(damped)] == [Fraction(3, 4) ** r for r in range(5)]
+    assert [row["tracking_sq"] for row in measured(damped)] == [Fraction(3, 4) ** r for r in range(5)]
 
 
 def test_what_does_not_matter() -> None:
-    """Without tracking, FedCOM's messages are those without delta; q = 0 makes all coins alike; alpha needs clients."""
-    for row in compressed_rounds(RUNS["FedCOM"]):
-        assert row["message_sq"] == row["tracked_message_sq"]
+    """q = 0 makes all coins alike; alpha needs clients."""
     plain = replace(RUNS["two clients, two rounds"], q=Fraction(0))
-    assert compressed_rounds(plain) == compressed_rounds(replace(plain, shared=True))
+    assert measured(plain) == measured(replace(plain, shared=True))
     alone = RUNS["one client"]
-    assert compressed_rounds(alone) == compressed_rounds(replace(alone, alpha=Fraction(0), shared=True))
+    assert measured(alone) == measured(replace(alone, alpha=Fraction(0), shared=True))
 
 
 def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
     run = RUNS["three rounds"]
-    assert compressed_rounds(replace(run, R=2)) == compressed_rounds(run)[:2]
+    assert measured(replace(run, R=2)) == measured(run)[:2]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +285,8 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
         (dict(sigma_sq=Fraction(-1)), "none negative"),
         (dict(bend=(Fraction(1),)), "one of each per client"),
         (dict(bend=(Fraction(1),) * 2, sigma_sq=Fraction(2)), "sigma.2 = 2: expected the square"),
+        (dict(law="biased", sigma_sq=Fraction(2)), "sigma.2 = 2: expected the square"),
+        (dict(law="none"), "law = 'none': expected one of independent, shared, biased"),
     ],
 )
 def test_what_is_no_run(changed: dict[str, Any], message: str) -> None:
