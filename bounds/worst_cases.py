@@ -89,7 +89,7 @@ def two_valued(
               there is any vector more
     """
 
-    def noise(client: int, turn: int, k: int) -> Vector:
+    def noise(client: int, turn: int, k: int, at: Vector) -> Vector:
         if not signs or k >= steps:
             return NOTHING
         first = (turn - 1) * steps

@@ -1,13 +1,14 @@
 """The FedBCGD paper in numbers: its bounds in arenas, one round in fractions, its listings, assumptions and figures."""
 
 from bounds import slopes
-from bounds.fedbcgd import checks, rounds, whole_runs
+from bounds.fedbcgd import checks, rounds, whole_runs, worst_case
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
 from bounds.fedbcgd.rate_table import EXPERIMENTS, MISSING
 from bounds.trials import independence
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from bounds.trials.quantities import Quantity
+from theory.proofs import scenes
 from theory.statement import Evidence
 
 QUANTITIES = {
@@ -21,8 +22,9 @@ __all__ = ["ARENAS", "EXPERIMENTS", "QUANTITIES", "SEARCHED", "evidence", "on_da
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas and in the search; statements about one round; checks of the set-up."""
+    """Worst cases; bounds on whole runs in their arenas and in the search; statements about one round; other checks."""
     return [
+        *scenes.evidence("fedbcgd", worst_case.ROUNDS),
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *rounds.evidence(),

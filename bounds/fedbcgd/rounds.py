@@ -1,7 +1,7 @@
 """The statements about one round of FedBCGD and FedBCGD+, decided on exact instances, and a search for counter-examples.
 
 An instance is one round on quadratics in one or two dimensions, or on functions of one coordinate with another curvature
-right of 0.  Every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedbcgd`.
+right of 0.  Every symbol of a statement is then a fraction, the expectations by `bounds.fedbcgd.runs`.
 
 Which rounds.  Those of the corrected algorithms, which the proofs use.  beta bounds the curvature of every f_i, as the main
 paper assumes, also for printed statements.  Where a statement assumes convexity, every f_i is convex, and mu, where it has
@@ -12,7 +12,7 @@ Which states.  A statement is tested on any state (x, v), with any control varia
 on states that the algorithm reaches from there: round 0, and without noise the rounds after it, over all samples.  The
 control variates start anywhere; in the printed non-convex case as the gradients at x^0, (108).
 
-Which laws.  Those of `simulations.exact.rounds.fedbcgd.LAWS` that the statement's properties do not exclude (`EXCLUDED`):
+Which laws.  Those of `bounds.fedbcgd.runs.LAWS` that the statement's properties do not exclude (`EXCLUDED`):
 without independent clients one noise for all, without unbiased gradients an error, without c = mean c_i another c, and so
 on.
 """
@@ -29,6 +29,7 @@ from typing import Any
 
 import sympy
 
+from bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Row, Vector, constants
 from bounds.trials.claims import (
     Balance,
     Condition,
@@ -42,7 +43,6 @@ from bounds.trials.claims import (
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds, Tightness, ratio
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.fedbcgd import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import Evidence, Statement, defined, formulas
@@ -59,7 +59,7 @@ _NOT_ONE_ROUND = ("thm1.step59", "thm1.step59.momentum")
 # Printed lemmas of the non-convex case, whose control variates start as the gradients at x^0, (108)
 _BEGUN = ("lemma16", "lemma17", "lemma17.proof", "lemma18")
 
-# Symbols whose name means another quantity in `block_round`, or is unknown there.
+# Symbols whose name means another quantity in `Row`, or is unknown there.
 READINGS: Mapping[str, Mapping[str, str]] = {
     "lemma5": {"grad_sq": "grad_sq_clients"},
     "lemma5.corrected": {"grad_sq": "grad_sq_clients"},
@@ -108,7 +108,7 @@ class BlockForm(Form):
 
     plus          whether it is about FedBCGD+: False, True, or either
     implied       conditions on the round's quantities
-    reading       symbol -> its name in `block_round`
+    reading       symbol -> its name in `Row`
     convex        whether every f_i must be convex
     alike         whether the f_i must have the same curvature
     a             the value of the number a, None where there is none
@@ -199,12 +199,12 @@ _SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", 
 @cache
 def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some round."""
-    return frozenset(_SETTINGS.union(block_round(_line((1,), (0,), points=(0,)))))
+    return frozenset(_SETTINGS.union(Row(_line((1,), (0,), points=(0,)))))
 
 
 # The symbols of an instance
 
-measured = lru_cache(maxsize=20_000)(block_round)
+measured = lru_cache(maxsize=20_000)(Row)
 
 
 def fits(r: BlockRound, to: BlockForm) -> bool:
@@ -246,7 +246,7 @@ def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
         return {start: Fraction(1)}
     found: dict[BlockRound, Fraction] = {}
     for state, chance in reached(start, rounds - 1).items():
-        after = advanced(state)
+        after = measured(state).next_states
         if after is None:
             return {}
         for later, share in after.items():
@@ -258,16 +258,17 @@ def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
 _OF_MEANS = ("G_mean_sq", "C_r_of_means")
 
 
-def expected(at: Instance) -> dict[str, Fraction]:
-    """The quantities of the round, averaged over the states before it; none where these are not known."""
-    if not at.rounds:
-        return dict(measured(at.start))
-    states = at.states
-    rows = [(measured(state), chance) for state, chance in states.items()]
-    if len(rows) <= 1:
-        return dict(rows[0][0]) if rows else {}
-    names = [name for name in rows[0][0] if name not in _OF_MEANS]
-    return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
+def expected(at: Instance, wanted: Collection[str] | None = None) -> dict[str, Fraction]:
+    """The quantities of the round, the wanted ones or all, averaged over the states before it; those that are known."""
+    rows = [(measured(state), chance) for state, chance in (at.states if at.rounds else {at.start: 1}).items()]
+    if not rows:
+        return {}
+    names = [name for name in rows[0][0] if wanted is None or name in wanted]
+    if len(rows) == 1:
+        return {name: rows[0][0][name] for name in names}
+    return {
+        name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names if name not in _OF_MEANS
+    }
 
 
 def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence]:
@@ -278,7 +279,8 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
     values = rescaled(constants(r), to.factors)
     if not all(condition.holds(values) for condition in to.conditions):
         return []
-    values |= expected(at)
+    names = to.symbols.union(*(claim.symbols for claim in claims))
+    values |= expected(at, {to.reading.get(name, name) for name in names})
     values |= {symbol: values[name] for symbol, name in to.reading.items() if name in values}
     if not to.symbols - {"sigma", "G"} <= values.keys():
         return []

@@ -239,10 +239,10 @@ def traces(run: Run) -> Iterator[Trace]:
 def _noise(run: Run, numbers: _Moments | _Outcomes, r: int, zero: RandomVector) -> Noise:
     if run.law == "biased":
         error = numbers.constant(square_root(run.sigma_sq, "sigma^2"))
-        return lambda client, turn, k: error
+        return lambda client, turn, k, at: error
     if not run.sigma_sq:
-        return lambda client, turn, k: zero
-    return lambda client, turn, k: numbers.noise(r, (0 if run.law == "shared" else client * run.tau) + k)
+        return lambda client, turn, k, at: zero
+    return lambda client, turn, k, at: numbers.noise(r, (0 if run.law == "shared" else client * run.tau) + k)
 
 
 def compression_gap(run: Run) -> Fraction:

@@ -123,7 +123,7 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     outcomes = list(setting.outcomes(coded))
     every = [t for traces in outcomes for t in traces]
     means: dict[sympy.Expr, Quadratic] = {s.sigma**2: number("sigma^2"), s.G_q: number("G_q")}
-    for symbol in statement.symbols:
+    for symbol in sorted(statement.symbols, key=str):
         if quantity := OF_ROUND.get(symbol.name):
             means[symbol] = mean(map(quantity, every))
         elif of_client := OF_CLIENTS.get(symbol.name):

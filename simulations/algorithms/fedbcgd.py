@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -253,15 +254,16 @@ class Blocks(LocalSGD):
                 out[..., part] = self.compressor(change[..., part], coins.step(first + number))
         return xp.where(known_as(own, change), out, 0.0)
 
-    def weighted(self, message: Array, block: float, share: float) -> Array:
+    def weighted(self, message: Array, block: Fraction | float, share: Fraction | float) -> Array:
         """The message (..., d) times `block` on the blocks, times `share` on the shared block."""
-        factors = np.full(message.shape[-1], float(block))
+        kind = object if message.dtype == object else float  # exact numbers stay exact
+        factors = np.full(message.shape[-1], block, dtype=kind)
         factors[message.shape[-1] - self.share :] = share
         return message * like(factors, message)
 
     def mean(self, message: Array) -> Array:
         """xhat - x, lines 20 and 23: mean over the K clients of each block, over all N K of the shared one."""
-        return self.weighted(message.sum(axis=2), 1 / self.K, 1 / (self.N * self.K))
+        return self.weighted(message.sum(axis=2), Fraction(1, self.K), Fraction(1, self.N * self.K))
 
     def moved(self, x: Array, change: Array, memory: Memory) -> Array:
         """x of the next round, lines 20 to 25, from x and xhat - x (E, N, d); v is in the memory."""
@@ -392,7 +394,7 @@ class FedBCGDPlus(Blocks):
         memory["c_i"] = with_clients(every_c, clients, full if self.kept == "whole" else c_i + sent_c)
         # lines 26 and 31, or (71)
         block = self.K if self.server == "(71)" else 1
-        share = 1 / self.N if self.server == "printed" else 1
+        share = Fraction(1, self.N) if self.server == "printed" else 1
         memory["c"] = c + self.weighted(sent_c.sum(axis=2), block, share) / problem.M
         # lines 23 to 25, 28 to 30
         return self.moved(x, self.mean(sent), memory)

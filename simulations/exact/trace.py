@@ -76,6 +76,17 @@ class RandomVector:
     def __neg__(self) -> RandomVector:
         return RandomVector(-self.values, self.weights)
 
+    @property
+    def coordinates(self) -> list[RandomVector]:
+        """Each coordinate alone."""
+        return [RandomVector(row[None], self.weights) for row in self.values]
+
+    @classmethod
+    def of_coordinates(cls, several: Iterable[RandomVector]) -> RandomVector:
+        """The vector with these coordinates."""
+        first, *others = several
+        return cls(np.concatenate([one.values for one in (first, *others)]), first.weights)
+
     def __matmul__(self, other: RandomVector) -> Any:
         """The expected inner product."""
         products = self.values * other.values
@@ -229,7 +240,7 @@ class Trace:
         return _sum([self.zero.square, *numbers])
 
 
-Noise = Callable[[int, int, int], Any]  # client, turn, step -> the noise
+Noise = Callable[[int, int, int, Any], Any]  # client, turn, step, point -> the noise of the gradient there
 Coder = Callable[[Sequence[Any]], Sequence[Any]]  # what the clients compress, turn after turn -> what arrives
 
 
@@ -296,10 +307,14 @@ def _not_given(name: str) -> Exception:
 
 @dataclass(eq=False)
 class _Problem:
-    """In place of a problem: every gradient that the round asks for becomes a step."""
+    """In place of a problem: every gradient that the round asks for becomes a step.
+
+    apart  whether each coordinate of a vector has a cell of its own
+    """
 
     functions: Sequence[Function]
     noise: Noise
+    apart: bool = False
     steps: list[Step] = field(default_factory=list)
     weights: None = None
     d: int = 1
@@ -311,28 +326,42 @@ class _Problem:
         return len(self.functions)
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: _Turns) -> Array:
-        """The stochastic gradients of the clients (1, S) or (1,) at their points, a vector in each cell."""
+        """The stochastic gradients of the clients (1, S) or (1,) at their points, vectors in cells.
 
-        def step(i: int, who: int, at: Any) -> Any:
+        Where a round asks for several at one draw, such as at y and at x, the first are its steps.
+        """
+
+        def step(lead: int, i: int, who: int, at: Any) -> Any:
             function, turn = self.functions[who], draw.first + i
-            self.steps.append(Step(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k)))
-            return self.steps[-1].stochastic
+            found = Step(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k, at))
+            if not lead:
+                self.steps.append(found)
+            return found.stochastic
 
-        return _each(x, client, step)
+        return self._each(x, client, step)
 
     def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
         """The same without noise; no step."""
-        return _each(x, client, lambda i, who, at: self.functions[who].at(at).gradient)
+        return self._each(x, client, lambda lead, i, who, at: self.functions[who].at(at).gradient)
+
+    def _each(self, x: Array, client: NDArray[np.int64], of: Callable[[int, int, int, Any], Any]) -> Array:
+        """A vector for each client, from leading index, number in the list, name and point."""
+        out = np.empty(x.shape, dtype=object)
+        for lead in range(len(x)):
+            for i, who in enumerate(client.ravel().tolist()):
+                cell = (lead, 0, i) if client.ndim > 1 else (lead, 0)
+                out[cell] = _parts(of(lead, i, who, _joined(x[cell])), self.apart)
+        return out
 
 
-def _each(x: Array, client: NDArray[np.int64], of: Callable[[int, int, Any], Any]) -> Array:
-    """A vector for each client, from its number in the list, its name and its point; all of these at every leading index."""
-    out = np.empty(x.shape, dtype=object)
-    for lead in range(len(x)):
-        for i, who in enumerate(client.ravel().tolist()):
-            cell = (lead, 0, i) if client.ndim > 1 else (lead, 0)
-            out[cell] = [of(i, who, x[cell][0])]
-    return out
+def _parts(vector: Any, apart: bool) -> Sequence[Any]:
+    """The cells of a vector."""
+    return vector.coordinates if apart else [vector]
+
+
+def _joined(cells: Sequence[Any] | Array) -> Any:
+    """The vector in its cells."""
+    return cells[0] if len(cells) == 1 else RandomVector.of_coordinates(cells)
 
 
 @dataclass
@@ -348,7 +377,7 @@ class _Given:
         """What arrives of the clients' vectors x (1, 1, S, 1)."""
         self.sent = x[0, 0, :, 0].tolist()
         self.received = list(self.coder(self.sent))
-        return _cells(self.received)
+        return _cells(self.received, False)
 
 
 def _exact(algorithm: Algorithm) -> Algorithm:
@@ -372,6 +401,7 @@ def trace(
     number: int = 0,
     coin: float | None = None,
     coder: Coder | None = None,
+    apart: bool = False,
 ) -> Trace:
     """A round of the algorithm from x, by its own `round`.
 
@@ -380,42 +410,56 @@ def trace(
     number        of the round
     coin          the number in [0, 1) that the server draws, if it draws one
     coder         in place of the algorithm's compressor
+    apart         whether the algorithm looks at single coordinates, as one with blocks does; for vectors in numbers
 
     Raises ValueError, with the line and the reason, for an algorithm that these vectors cannot go through, such as one that
     looks at entries.
     """
-    problem, found, given = _Problem(functions, noise), _exact(algorithm), None
+    problem, found, given = _Problem(functions, noise, apart), _exact(algorithm), None
+    problem.d = len(_parts(x, apart))
     if coder is not None:
         given = _Given(coder)
         object.__setattr__(found, "compressor", given)
-    step, kept = np.empty((1, 1, 1), dtype=object), {name: _cells(value) for name, value in (memory or {}).items()}
+    step, kept = (
+        np.empty((1, 1, 1), dtype=object),
+        {name: _cells(value, apart) for name, value in (memory or {}).items()},
+    )
     step[0, 0, 0] = eta
     draws = _Draws(len(functions), order, number, coin)
     try:
-        end = found.round(problem, _cells(x), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
-        after = {name: _vectors(values, zero) for name, values in kept.items()}
+        end = found.round(problem, _cells(x, apart), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
+        after = {name: _vectors(values, zero, apart) for name, values in kept.items()}
     except (TypeError, AttributeError, ValueError) as error:
         own = [one for one in extract_tb(error.__traceback__) if one.name != "trace" and one.filename != __file__]
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})" if own else ""
         raise ValueError(f"{type(algorithm).__name__} cannot be traced: {error}{where}") from None
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
     told = () if given is None else (given.sent, given.received)
-    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps), memory or {}, after, *told)
+    return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, *told)
 
 
-def _cells(value: Any) -> Array:
-    """A vector as (1, 1, 1), the vectors of M clients as (1, 1, M, 1)."""
+def _cells(value: Any, apart: bool) -> Array:
+    """A vector as (1, 1, d), the vectors of M clients as (1, 1, M, d), a cell for each coordinate or d = 1."""
     several = isinstance(value, list | tuple)
-    cells = np.empty((1, 1, len(value), 1) if several else (1, 1, 1), dtype=object)
-    cells[..., 0] = [[value]] if several else value
-    return cells
+    rows = [_parts(vector, apart) for vector in (value if several else [value])]
+    cells = np.empty((1, 1, len(rows), len(rows[0])), dtype=object)
+    cells[0, 0] = rows
+    return cells if several else cells[:, :, 0]
 
 
-def _vectors(cells: Array, zero: Any) -> Any:
+def _vectors(cells: Array, zero: Any, apart: bool) -> Any:
     """A vector, or a tuple of those of all clients.  Raises ValueError for other numbers than 0."""
-    found = tuple(zero if isinstance(value, int | float) and value == 0 else value for value in cells.ravel().tolist())
-    if not all(isinstance(value, type(zero)) for value in found):
-        raise ValueError(f"its memory has {found[0]!r}: expected vectors")
+    zeros = _parts(zero, apart)
+    rows = [
+        [
+            none if isinstance(value, int | float) and value == 0 else value
+            for value, none in zip(row, zeros, strict=True)
+        ]
+        for row in cells.reshape(-1, len(zeros)).tolist()
+    ]
+    if other := [value for row in rows for value in row if not isinstance(value, type(zero))]:
+        raise ValueError(f"its memory has {other[0]!r}: expected vectors")
+    found = tuple(map(_joined, rows))
     return found if cells.ndim > 3 else found[0]
 
 
@@ -524,7 +568,7 @@ def round_in_numbers(
     functions = [PiecewiseQuadratic(H[m], constant(b[m]), bend[m] if bend else 0) for m in range(M)]
     orders, start = _orders(H, b, bend, S, law), constant(x)
 
-    def noise(client: int, turn: int, k: int) -> RandomVector:
+    def noise(client: int, turn: int, k: int, at: RandomVector) -> RandomVector:
         return errors[k if law == "shared" else (turn - 1) * K + k]
 
     return Outcomes(

@@ -16,7 +16,7 @@ from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
 from bounds.fedbcgd.rounds import BlockForm, Instance, cases, fits, form_of, largest_step
-from simulations.exact.rounds.fedbcgd import BlockRound
+from bounds.fedbcgd.runs import BlockRound
 from simulations.strategies import convex, vectors
 from theory import catalogue
 from theory.proofs.instances import sides

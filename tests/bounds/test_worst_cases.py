@@ -146,13 +146,13 @@ def test_the_lemmas_of_a_paper_outside_have_worst_cases_without_code(monkeypatch
 
 def test_noise_reads_what_is_assumed() -> None:
     """Own signs or one for parallel clients; any vector more where it may be biased; in sequence all that was before."""
-    both = {Property.UNBIASED, Property.INDEPENDENT_NOISE}
+    both, X = {Property.UNBIASED, Property.INDEPENDENT_NOISE}, vector("x")
     apart = two_valued((0, 1), (1, -1), 1, True, both)
-    assert [apart(0, 1, 0), apart(1, 2, 0)] == [vector("n(0:0:)"), -vector("n(1:0:)")]
+    assert [apart(0, 1, 0, X), apart(1, 2, 0, X)] == [vector("n(0:0:)"), -vector("n(1:0:)")]
     shared = two_valued((0, 1), (1, -1), 1, True, {Property.UNBIASED})
-    assert shared(1, 2, 0) == vector("n(1:0:)")
-    assert two_valued((0, 1), (1, -1), 1, True, {Property.INDEPENDENT_NOISE})(0, 1, 0).parts.keys() == {
+    assert shared(1, 2, 0, X) == vector("n(1:0:)")
+    assert two_valued((0, 1), (1, -1), 1, True, {Property.INDEPENDENT_NOISE})(0, 1, 0, X).parts.keys() == {
         "n(0:0:)", "bias(0:0:)",
     }  # fmt: skip
-    assert two_valued((1, 0), (1, -1), 1, False, both)(0, 2, 0) == -vector("n(10:0:+)")
-    assert two_valued((0, 1), (), 0, True, both)(0, 1, 0) == vector("x") * 0
+    assert two_valued((1, 0), (1, -1), 1, False, both)(0, 2, 0, X) == -vector("n(10:0:+)")
+    assert two_valued((0, 1), (), 0, True, both)(0, 1, 0, X) == vector("x") * 0

@@ -14,12 +14,13 @@ import pytest
 import sympy
 
 from bounds import worst_cases
+from bounds.fedbcgd import runs as exact_fedbcgd
 from bounds.fedcom import runs as exact_fedcom
 from bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory import cli
 from fedtheory.brackets import needed
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.rounds import fedbat as exact_fedbat, fedbcgd as exact_fedbcgd
+from simulations.exact.rounds import fedbat as exact_fedbat
 from simulations.exact.trace import round_in_numbers
 from theory import catalogue
 from theory.proofs import scenes
@@ -193,7 +194,7 @@ def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: i
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     given = {"x": x, "v": v, "g0*": BENT[0][2]} | {f"c{i}": slope(BENT[i], a) for i, a in enumerate(points)}
     clients = {f"{i}.": client for i, client in enumerate(BENT)}
-    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.block_round(run))
+    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.Row(run))
 
 
 @pytest.mark.parametrize("name", ["lemmaD2.corrected", "lemmaD3.summed", "lemmaE2.corrected"])

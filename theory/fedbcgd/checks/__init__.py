@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tight, tuning
-from theory.proofs import scenes, units
+from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tuning
+from theory.proofs import units
 from theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
@@ -20,7 +20,6 @@ OPEN = {
 
 
 SHARPENINGS = sharp.SHARPENINGS
-ROUNDS = tight.ROUNDS
 
 
 def evidence() -> Iterator[Evidence]:
@@ -28,4 +27,3 @@ def evidence() -> Iterator[Evidence]:
     yield from units.evidence("fedbcgd")
     for part in (ledgers, sharp, tuning, facts, claims, counterexamples, tables):
         yield from part.evidence()
-    yield from scenes.evidence("fedbcgd", ROUNDS)

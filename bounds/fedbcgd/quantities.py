@@ -1,0 +1,138 @@
+"""The quantities of a round of FedBCGD and FedBCGD+, as functions of its traces: each is written once.
+
+The search reads their means over all samples in fractions (`bounds.fedbcgd.runs`), the worst cases over vectors
+(`bounds.fedbcgd.worst_case`).  z = x + gamma v; G is what the sampled clients send, v_next = lam v - eta G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from simulations.exact.trace import Step, Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A round with one sample of clients.
+
+    t         its trace
+    all       the trace if all clients take part, as a function, for the quantities of all of them
+    groups    the clients of each client block
+    lam, eta  momentum and step size
+    star      x*; None if there is none
+    points    for each client the point a_i with c_i = grad f_i(a_i), where the c_i are such gradients
+    """
+
+    t: Trace
+    all: Callable[[], Trace]
+    groups: Sequence[Sequence[int]]
+    lam: Any
+    eta: Any
+    star: Any = None
+    points: Sequence[Any] = ()
+
+    @property
+    def every(self) -> Trace:
+        """The trace if all clients take part."""
+        return self.all()
+
+    def z(self, t: Trace) -> Any:
+        """The auxiliary iterate before the round of a trace."""
+        return t.x + t.before["v"] * (self.lam / (1 - self.lam))
+
+    @cached_property
+    def z_next(self) -> Any:
+        """The auxiliary iterate after the round."""
+        return self.t.end + self.t.memory["v"] * (self.lam / (1 - self.lam))
+
+    @cached_property
+    def G(self) -> Any:
+        """What the clients have sent."""
+        return (self.t.before["v"] * self.lam - self.t.memory["v"]) / self.eta
+
+    def gradients(self, x: Any) -> list[Any]:
+        """grad f_i(x) of all clients."""
+        return [f.at(x).gradient for f in self.t.functions]
+
+    def sent(self, vectors: Sequence[Any]) -> Any:
+        """The vector whose block j is the mean over client block j of vectors of all clients."""
+        means = [_mean(vectors[i] for i in group) for group in self.groups]
+        if len(means) == 1:
+            return means[0]
+        return type(means[0]).of_coordinates([mean.coordinates[c] for c, mean in enumerate(means)])
+
+
+def _mean(values: Iterable[Any]) -> Any:
+    """The mean of vectors, or of numbers."""
+    first, *others = values
+    return sum(others, start=first) / (1 + len(others))
+
+
+def _far(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
+    """The mean of ||u_i - v_i||^2."""
+    return _mean((u - v).square for u, v in zip(vectors, others, strict=True))
+
+
+def _above(s: Sampled, x: Any) -> Any:
+    """f(x) - f(x*)."""
+    return s.t.F(x).value - s.t.F(s.star).value
+
+
+def _steps(s: Sampled, of: Callable[[Step], Any]) -> Any:
+    """The sum of a number of each step, over all clients."""
+    return s.every.sum(map(of, s.every.steps))
+
+
+Quantity = Callable[[Sampled], Any]
+
+# Of the state before the round, and of all clients' local steps: the same for all samples
+OF_ALL: Mapping[str, Quantity] = {
+    "zx_sq": lambda s: (s.z(s.t) - s.t.x).square,
+    "v_sq": lambda s: s.t.before["v"].square,
+    "grad_sq_x": lambda s: s.t.start.gradient.square,
+    "grad_sq_z": lambda s: s.t.F(s.z(s.t)).gradient.square,
+    "mean_grad_sq": lambda s: _mean(g.square for g in s.gradients(s.t.x)),
+    "grad_sq_clients": lambda s: s.t.sum(g.square for g in s.gradients(s.t.x)),
+    "drift_x": lambda s: _steps(s, lambda step: (step.x - s.every.x).square),
+    "drift_z": lambda s: _steps(s, lambda step: (step.x - s.z(s.every)).square),
+    "E_r": lambda s: _steps(s, lambda step: (step.x - s.z(s.every)).square) / len(s.every.steps),
+    "grad_sq_steps": lambda s: _steps(s, lambda step: step.gradient.square),
+    "local_sum_sq": lambda s: s.every.total(step.gradient for step in s.every.steps).square,
+}
+OF_SAMPLE: Mapping[str, Quantity] = {
+    "sample_sq": lambda s: _mean(s.gradients(s.t.x)[i] for i in s.groups[0]).square,
+    "block_sample_sq": lambda s: s.sent(s.gradients(s.t.x)).square,
+    "G_sq": lambda s: s.G.square,
+    "v_next_sq": lambda s: s.t.memory["v"].square,
+    "inner_grad": lambda s: -(s.G @ s.t.F(s.z(s.t)).gradient),
+}
+# Where f has a minimiser x*
+OF_STAR: Mapping[str, Quantity] = {
+    "gap": lambda s: _above(s, s.z(s.t)),
+    "gap_x": lambda s: _above(s, s.t.x),
+    "gap_x_prev": lambda s: _above(s, s.t.x - s.t.before["v"]),
+    "gap_next": lambda s: _above(s, s.z_next),
+    "dist_sq": lambda s: (s.z(s.t) - s.star).square,
+    "dist_next": lambda s: (s.z_next - s.star).square,
+    "inner": lambda s: -(s.G @ (s.z(s.t) - s.star)),
+}
+# Of FedBCGD+, whose clients keep c_i
+OF_VARIATES: Mapping[str, Quantity] = {
+    "lag": lambda s: _far(s.t.before["c_i"], s.gradients(s.t.x)),
+    "lag_next": lambda s: _far(s.t.memory["c_i"], s.gradients(s.t.end)),
+}
+OF_VARIATES_AND_STAR: Mapping[str, Quantity] = {
+    "C_prev": lambda s: _far(s.t.before["c_i"], s.gradients(s.star)),
+    "C_r": lambda s: _far(s.t.memory["c_i"], s.gradients(s.star)),
+}
+# Where each c_i is a gradient at one point a_i, before the round and after it
+OF_POINTS: Mapping[str, Quantity] = {
+    "Xi": lambda s: _mean((a - s.z(s.t)).square for a in s.points),
+    "Xi_r": lambda s: _mean(((s.t.x if i in s.groups[0] else a) - s.z_next).square for i, a in enumerate(s.points)),
+}
+QUANTITIES = {**OF_ALL, **OF_SAMPLE, **OF_STAR, **OF_VARIATES, **OF_VARIATES_AND_STAR, **OF_POINTS}
+
+__all__ = ["OF_ALL", "OF_POINTS", "OF_STAR", "OF_VARIATES", "OF_VARIATES_AND_STAR", "QUANTITIES", "Sampled"]

@@ -1,0 +1,200 @@
+"""Rounds of FedBCGD and FedBCGD+ with one block of coordinates, in vectors: worst cases of the lemmas about one round.
+
+The rounds are traces of the algorithms' own `round`, and the quantities those of `bounds.fedbcgd.quantities`.  A round
+starts at any x and any momentum v, with any control variates; x* is 0, where the clients' gradients sum to zero.
+Noise has two equally likely values.  The rounds of FedBCGD+ are without noise: its noise cancels where mini-batches are
+smooth.  Assumption 4, and that x* is a minimiser of a function that is not convex, are about all points: here they are
+conditions at the points of the round, and clients whose gradients differ by constants satisfy them everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import combinations, product
+from math import comb
+from typing import Any
+
+import sympy
+
+from bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, Sampled
+from bounds.worst_cases import two_valued, variances
+from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from simulations.exact.trace import Trace, trace
+from theory import catalogue
+from theory.fedbcgd import symbols as s
+from theory.proofs.gram import NOTHING, Quadratic, mean, number, total, vector
+from theory.proofs.scenes import (
+    Function,
+    FunctionClass,
+    Numbers,
+    Rounds,
+    Scene,
+    Tilted,
+    bounded_below,
+    enumerable,
+    exact,
+    fitting,
+    known_by_all,
+    mean_of,
+    squared,
+    tosses,
+)
+from theory.properties import Properties, Property
+from theory.statement import Statement
+
+SAMPLING = ("lemma4.part1", "lemma4.part1.corrected", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
+FEDBCGD = (
+    "lemma2", "lemma5", "lemma5.corrected", "lemma6", "lemma6.corrected", "thm1.step46.corrected", "thm1.step47.corrected",
+    "thm1.step48", "thm1.step48.corrected", "thm1.step48.exact", "thm1.step50.corrected", "thm1.step50.corrected.sharp",
+    "thm1.step50.corrected.sharp.general_convex", "thm1.step56.corrected", "thm1.step59.corrected", "thm1.step61",
+    "thm1.step61.corrected",
+)  # fmt: skip
+FEDBCGD_PLUS = (
+    "thm2.step76", "lemma11.corrected", "lemma11.nonconvex", "lemma12.corrected", "lemma13.corrected", "lemma14.corrected",
+    "lemma15.corrected", "lemma16.corrected", "lemma17.corrected", "lemma18.corrected",
+)  # fmt: skip
+# grad_sq is a sum over clients, in these over their local steps too
+_STEPS_GRADIENTS = ("lemma6", "lemma6.corrected")
+
+
+def scenes(statement: Statement, at: Numbers) -> list[Scene]:
+    """The round of a statement."""
+    given = catalogue.properties(statement)
+    found = _scene(statement, at, given, tilted=False)
+    if Property.DISSIMILARITY in given or Property.CONVEX not in given:
+        found = replace(found, within=_scene(statement, at, given, tilted=True))
+    return [found]
+
+
+def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> Scene:
+    count = int(at[s.M])
+    slopes = [vector(f"g{k}*") for k in range(count - 1)]
+    slopes.append(-total(slopes))
+    functions = [Function("")] if tilted else [Function(f"{k}.") for k in range(count)]
+    clients: Sequence[Function | Tilted] = [Tilted(functions[0], one) for one in slopes] if tilted else functions
+    for function, slope in zip(functions, [NOTHING] if tilted else slopes, strict=True):
+        function.put(NOTHING, slope)
+    every, outcomes = _rounds(statement, at, given, clients)
+    mean_of(clients, every[0].z(every[0].t))  # z is a point of every round, also where no quantity is about it
+    reading = {"grad_sq": "grad_sq_steps" if _name(statement) in _STEPS_GRADIENTS else "grad_sq_clients"}
+    means: dict[sympy.Expr, Quadratic] = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
+    for symbol in sorted(statement.symbols, key=str):  # the order of the points is that of the quantities
+        name = reading.get(symbol.name, symbol.name)
+        if name in QUANTITIES:
+            means[symbol] = mean(map(QUANTITIES[name], every if name in OF_ALL else outcomes))
+    conditions = {"sigma^2 >= 0": number("sigma^2"), "G^2 >= 0": number("G^2")}
+    conditions |= variances((one.t for one in every), given)
+    if Property.DISSIMILARITY in given:
+        x = vector("x")
+        full = mean_of(clients, x).gradient
+        apart = mean((client.at(x).gradient - full).square for client in clients)
+        conditions["dissimilarity at x"] = squared(*given[Property.DISSIMILARITY]) - apart
+    of = FunctionClass.of(given, at)
+    if of.mu is None:  # x* is a minimiser of f although the clients are not convex
+        least = mean_of(clients, NOTHING).value
+        conditions |= bounded_below(known_by_all(clients, functions), least, of, "f(x*)")
+    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
+    return Scene(means, conditions, functions)
+
+
+def _name(statement: Statement) -> str:
+    return statement.id.removeprefix("fedbcgd.")
+
+
+def _same(t: Trace) -> Trace:
+    return t
+
+
+def _rounds(
+    statement: Statement, at: Numbers, given: Properties, clients: Sequence[Function | Tilted]
+) -> tuple[list[Sampled], list[Sampled]]:
+    """The round if all clients take part, and with all samples; with all outcomes of the noise, with equal chances."""
+    M, T, K, eta, lam = int(at[s.M]), int(at[s.T]), int(at[s.K]), exact(s.eta, at), exact(s.lam, at)
+    plus = _name(statement) in FEDBCGD_PLUS
+    noisy = at[s.sigma] != 0 and not plus
+    memory: dict[str, Any] = {"v": vector("v")}
+    if plus:
+        memory["c_i"] = [vector(f"c{k}") for k in range(M)]
+        memory["c"] = total(memory["c_i"]) / M if Property.INITIAL_VARIATES in given else vector("c")
+
+    def outcomes(group: Sequence[int]) -> list[Trace]:
+        algorithm = (FedBCGDPlus if plus else FedBCGD)(T, 1.0, 1, len(group), lam)  # type: ignore[arg-type]  # exact
+        draws = T * (len(group) if Property.INDEPENDENT_NOISE in given else 1) * noisy
+        return [
+            trace(
+                algorithm, clients, vector("x"), NOTHING, eta, group, two_valued(group, signs, T, True, given), memory
+            )
+            for signs in product((1, -1), repeat=draws)
+        ]
+
+    everyone = tuple(range(M))
+    every = [Sampled(t, partial(_same, t), (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
+    if K == M:
+        return every, every
+    groups = combinations(everyone, K)
+    return every, [Sampled(t, every[0].all, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)]
+
+
+def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
+    """The symbols' values: one block, no momentum (lam = 0), mu = 0, with noise, unless told.
+
+    Raises ValueError for missing or unknown names, and for numbers outside the domains.
+    """
+    fitting(statement, given, ("M", "K", "T", "beta"), ("eta", "eta_tilde"), ("lam", "mu"))
+    numbers = {"lam": Fraction(0), "mu": Fraction(0)} | dict(given)
+    for name in ("M", "K", "T"):
+        if numbers[name].denominator != 1 or numbers[name] < 1:
+            raise ValueError(f"{statement.id}: {name} = {numbers[name]}: expected a whole number >= 1")
+    lam, mu, beta = (numbers[one] for one in ("lam", "mu", "beta"))
+    name = "eta" if "eta" in given else "eta_tilde"
+    if numbers["K"] > numbers["M"] or not 0 <= lam < 1 or not 0 <= mu < beta or numbers[name] <= 0:
+        raise ValueError(f"{statement.id}: expected K <= M, 0 <= lam < 1, 0 <= mu < beta and a step size > 0")
+    if _name(statement) in FEDBCGD_PLUS and numbers["T"] > 1 and "sigma" not in given:
+        raise ValueError(
+            f"{statement.id}: expected sigma=0 with several steps: then the noise of FedBCGD+ does not cancel"
+        )
+    steps = numbers["M"] * numbers["T"]
+    enumerable(statement, "local steps", steps, _MOST)
+    enumerable(statement, "groups of clients", comb(int(numbers["M"]), int(numbers["K"])), _MOST**2)
+    outcomes = 1 if "sigma" in given else tosses(steps)
+    enumerable(statement, "local steps in all outcomes of the noise", outcomes * numbers["T"], _MOST)
+    values = {s.M: numbers["M"], s.K: numbers["K"], s.T: numbers["T"], s.beta: beta, s.lam: lam, s.mu: mu}
+    values |= {s.N: Fraction(1), s.S: numbers["K"], s.alpha: 1 / (1 - lam), s.gamma: lam / (1 - lam)}
+    at = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in values.items()}
+    step = sympy.Rational(numbers[name].numerator, numbers[name].denominator)
+    factor = statement.where.get(s.eta_tilde, s.T * s.alpha * s.eta).subs(at) / s.eta
+    at |= {s.eta: step, s.eta_tilde: factor * step} if name == "eta" else {s.eta: step / factor, s.eta_tilde: step}
+    return at | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
+
+
+_MOST = 64
+
+
+def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
+    """Two clients: one sampled or both, with a step each and noise; with two steps.  In full, three clients."""
+    used = {one.name for one in statement.symbols}
+    common = {"beta": Fraction(1)} | ({"mu": Fraction(1, 10)} if "mu" in used else {})
+    momentum = {"v_sq", "gamma", "lam", "alpha", "gap_x_prev"} & used
+    common |= {"lam": Fraction(1, 2)} if momentum else {}
+    counts = [(2, 1, 1, True), (2, 2, 1, True), (2, 1, 2, False), (2, 2, 2, False)]
+    given = catalogue.properties(statement)
+    if Property.DISSIMILARITY in given and Property.CONVEX not in given:
+        counts = counts[:2]  # with two steps a bracket would be wide
+    if any(condition.relation == sympy.Eq(s.sigma, 0) for condition in statement.when):
+        counts = [(3, 1, 1, False), (3, 2, 1, False)]
+    counts += [(3, 1, 1, False), (3, 2, 2, False)] if full else []
+    names = ("M", "K", "T")
+    return [
+        {name: Fraction(n) for name, n in zip(names, (M, K, T), strict=True)}
+        | common
+        | ({} if noisy else {"sigma": Fraction(0)})
+        for M, K, T, noisy in counts
+    ]
+
+
+ROUNDS = Rounds(
+    (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS), complete, scenes, "eta_tilde", tried, "noise of two values, one block"
+)
