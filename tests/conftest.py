@@ -20,9 +20,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return  # whoever names files gets all their cases
     cases = defaultdict(list)
     for item in items:
-        cases[item.nodeid.partition("[")[0]].append(item)
+        if not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
     for several in cases.values():
-        if len(several) >= MANY and not any(item.get_closest_marker("slow") for item in several):
+        if len(several) >= MANY:
             kept = [
                 item for item in several if (crc32(item.nodeid.encode()) + int(commit(), 16)) % PARTS == 0
             ] or several[:1]

@@ -15,7 +15,6 @@ from fedtheory.coq import WITHOUT
 from fedtheory.paper_check import anchor, generate
 from fedtheory.records import commit
 from fedtheory.site import build
-from fedtheory.site.build import smaller
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
@@ -63,9 +62,7 @@ def test_coq_has_accepted_the_steps_of_all_proofs() -> None:
 
 def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> None:
     pngs = (ROOT / "figures" / "drawn").glob("*.png")
-    drawn = {
-        path.stem: {"png": smaller(path.read_bytes()), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs
-    }
+    drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
     written = build(tmp_path, everything(), drawn, workshop=WORKSHOP)
     assert sum(p.stat().st_size for p in written) < 20_000_000
     pages = {p.name: p.read_text() for p in written if p.suffix == ".html"}

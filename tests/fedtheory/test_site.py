@@ -11,14 +11,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import sympy
-from PIL import Image
 
 from bounds.browser import curves, javascript, sliders, tied, with_tied
 from bounds.evaluation import evaluate, has_terms
 from bounds.sfl import ARENAS
 from fedtheory import cli, paper_check, verification
 from fedtheory.site import formulas
-from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, smaller, view
+from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
 from fedtheory.verification import Checked
 from figures import gallery
 from theory import catalogue
@@ -136,16 +135,6 @@ def empty(title: str) -> PaperView:
 def test_a_paper_without_figures_errata_and_statements_says_so() -> None:
     shown = page("paper.html", papers=[], statuses=[], kinds=[], severities=(), paper=empty("Empty"))
     assert "None are known." in shown and "This paper has no figures." in shown
-
-
-def test_figures_are_smaller_and_still_themselves(tmp_path: Path) -> None:
-    picture = DRAWN / "sfl_eq54_bound_against_run.png"
-    path = tmp_path / "small.png"
-    path.write_bytes(smaller(picture.read_bytes()))
-    assert path.stat().st_size < 0.6 * picture.stat().st_size
-    with Image.open(picture) as one, Image.open(path) as two:
-        a, b = (np.asarray(i.convert("RGB"), dtype=float) for i in (one, two))
-    assert a.shape == b.shape and np.abs(a - b).mean() < 1.0  # of 255
 
 
 def test_missing_figures_are_left_out(tmp_path: Path) -> None:

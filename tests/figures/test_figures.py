@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from dataclasses import replace
@@ -10,7 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure as Canvas
+from PIL import Image
 from well_drawn import is_labelled, is_well_drawn
 
 from bounds.fedcom.arenas import ARENAS as FEDCOM
@@ -34,6 +38,22 @@ QUICK = {
 )
 def test_figure(name: str, drawn) -> None:
     is_well_drawn(*drawn(name))
+
+
+def test_a_png_in_few_colours_is_smaller_and_still_the_same() -> None:
+    canvas = Canvas(figsize=(6, 4))
+    axis = canvas.subplots()
+    for colour in (gallery.ORANGE, gallery.BLUE, gallery.GREEN, gallery.RED):
+        axis.plot(np.cos(np.linspace(0, 9, 200) + len(axis.lines)), color=colour, label=colour)
+    axis.legend()
+    whole = io.BytesIO()
+    FigureCanvasAgg(canvas).print_png(whole)
+    few = gallery._in_few_colours(whole, "made of this")
+    assert len(few) < 0.6 * len(whole.getvalue())
+    with Image.open(whole) as one, Image.open(io.BytesIO(few)) as two:
+        a, b = (np.asarray(i.convert("RGB"), dtype=float) for i in (one, two))
+        assert two.info["Source"] == "made of this"
+    assert a.shape == b.shape and np.abs(a - b).mean() < 1.0  # of 255
 
 
 @pytest.mark.parametrize("number", [42, 46, 54, 80])

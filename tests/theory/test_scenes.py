@@ -246,15 +246,14 @@ def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: i
     compared(scene, at, exact, least=1)
 
 
-def test_all_brackets_of_a_report_are_kept() -> None:
+@pytest.mark.parametrize("paper", catalogue.names())
+def test_all_brackets_of_a_report_are_kept(paper: str) -> None:
     """A report solves nothing: the files have a bracket for every programme, or say that there is none."""
-    for paper in catalogue.names():
-        kept = scenes.kept(paper)
-        missing = [what for what, programme in needed(paper) if scenes.key(programme) not in kept]
-        assert not missing, missing
-        assert not kept or {scenes.key(programme) for _, programme in needed(paper)} >= {
-            key for key in kept if not key.startswith(scenes.VIOLATION)
-        }
+    kept, programmes = scenes.kept(paper), list(needed(paper))
+    missing = [what for what, programme in programmes if scenes.key(programme) not in kept]
+    assert not missing, missing
+    known = {key for key in kept if not key.startswith(scenes.VIOLATION)}
+    assert {scenes.key(programme) for _, programme in programmes} >= known
 
 
 def test_a_kept_bracket_that_is_changed_is_refused() -> None:
