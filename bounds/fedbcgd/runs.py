@@ -17,6 +17,7 @@ x; rho is what beta leaves to a mini-batch.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -175,6 +176,12 @@ class BlockRound:
         every = list(assignments(range(self.M), self.K, self.N))
         return every[:1] if self.law == "one sample" else every
 
+    @cached_property
+    def first_alike(self) -> list[int]:
+        """For each client the first one that is equal to it."""
+        kinds = list(zip(self.H, self.b, self.bend or self.b, self.points or self.b, strict=True))
+        return [kinds.index(kind) for kind in kinds]
+
     @property
     def sigma(self) -> Fraction:
         """The root of sigma_sq; ValueError where it is irrational."""
@@ -316,12 +323,12 @@ class _Round:
         values[:, : len(self.weights) if self.r.bend else 1] = np.array(v, dtype=object)[:, None]
         return RandomVector(values, self.weights)
 
-    def noise(self, client: int, turn: int, t: int, at: RandomVector) -> RandomVector:
+    def noise(self, client: int, turn: int, t: int, at: RandomVector) -> RandomVector | int:
         """The noise of a gradient at a point, or, where gradients are biased, its error."""
         r, draw = self.r, (0 if self.r.together else turn - 1) * self.r.T + t
         biased = r.law in ("biased", "leaning")
         if not biased and not r.noisy:
-            return self.zero
+            return 0  # it can be added to any vector
         if self.signs is None:
             values = np.full(at.values.shape, _ZERO)
             values[:, 1 + draw * r.d : 1 + (draw + 1) * r.d] = np.eye(r.d, dtype=int)
@@ -336,24 +343,47 @@ class _Round:
     def of(self, groups: Groups) -> Trace:
         """The round of these client blocks."""
         r = self.r
-        lam = PlainFraction(int(r.lam.numerator), int(r.lam.denominator))
-        kind: Any = FedBCGDPlus if r.points else FedBCGD
+        algorithm = _algorithm(bool(r.points), r.T, len(groups), len(groups[0]), r.lam)
         return trace(
-            kind(r.T, 1.0, len(groups), len(groups[0]), lam), self.functions, self.x, self.zero, r.eta,
+            algorithm, self.functions, self.x, self.zero, r.eta,
             [i for group in groups for i in group], self.noise, self.memory, apart=len(groups) > 1,
         )  # fmt: skip
 
 
-def _sampled(r: BlockRound) -> list[Sampled]:
-    """The round with each sample of clients."""
+@cache
+def _algorithm(plus: bool, T: int, N: int, K: int, lam: Fraction) -> FedBCGD | FedBCGDPlus:
+    exact: Any = PlainFraction(int(lam.numerator), int(lam.denominator))
+    return (FedBCGDPlus if plus else FedBCGD)(T, 1.0, N, K, exact)
+
+
+def _alike(r: BlockRound, groups: Groups) -> Groups:
+    """The sample with the first of each kind of equal clients in place of others: its round has the same quantities."""
+    first = r.first_alike
+    taken: Counter[int] = Counter()
+    found = []
+    for group in groups:
+        own = []
+        for kind in sorted(first[i] for i in group):
+            own.append([i for i in range(r.M) if first[i] == kind][taken[kind]])
+            taken[kind] += 1
+        found.append(tuple(sorted(own)))
+    return tuple(found)
+
+
+def _sampled(r: BlockRound) -> dict[Groups, tuple[Sampled, Fraction]]:
+    """The rounds with the different samples of clients, each with its chance; see `_alike`."""
     everyone = (tuple(range(r.M)),)
     every = cache(lambda: _Round(r, r.M).of(everyone))
     if r.samples == [everyone]:
-        every = cache(lambda: found[0].t)
+        every = cache(lambda: found[everyone][0].t)
     own = _Round(r, r.N * r.K)
     star = None if r.x_star is None else own.constant(r.x_star)
     points = own.points if r.N == 1 else []
-    found = [Sampled(own.of(groups), every, groups, r.lam, r.eta, star, points) for groups in r.samples]
+    times = Counter(_alike(r, groups) for groups in r.samples)
+    found = {
+        groups: (Sampled(own.of(groups), every, groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
+        for groups, n in times.items()
+    }
     return found
 
 
@@ -377,8 +407,8 @@ class Row(Mapping[str, Fraction]):
         self.names = [name for name in (*QUANTITIES, "G_mean_sq", "C_r_of_means") if name not in without]
 
     @cached_property
-    def sampled(self) -> list[Sampled]:
-        """The round with each sample."""
+    def sampled(self) -> dict[Groups, tuple[Sampled, Fraction]]:
+        """The rounds with the different samples, each with its chance."""
         return _sampled(self.r)
 
     def __getitem__(self, name: str) -> Fraction:
@@ -389,14 +419,19 @@ class Row(Mapping[str, Fraction]):
         return self.known[name]
 
     def _computed(self, name: str) -> Fraction:
+        several = list(self.sampled.values())
+        first = several[0][0]
         if name == "G_mean_sq":
-            return _square(_mean([_expected(s.G) for s in self.sampled]))
+            return _square(_total([(_expected(s.G), chance) for s, chance in several]))
         if name == "C_r_of_means":
-            at_star = [_expected(g) for g in self.sampled[0].gradients(self.sampled[0].star)]
-            kept = [_mean([_expected(s.t.memory["c_i"][i]) for s in self.sampled]) for i in range(self.r.M)]
-            return sum((_square(_plus(c, g, -1)) for c, g in zip(kept, at_star, strict=True)), _ZERO) / self.r.M
-        several = self.sampled[:1] if name in OF_ALL else self.sampled
-        return sum((QUANTITIES[name](s) for s in several), _ZERO) / len(several)
+            kept = [_total([(_expected(s.t.memory["c_i"][i]), p) for s, p in several]) for i in range(self.r.M)]
+            alike = self.r.first_alike
+            means = [_mean([c for c, other in zip(kept, alike, strict=True) if other == kind]) for kind in alike]
+            at_star = map(_expected, first.gradients(first.star))
+            return sum((_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True)), _ZERO) / self.r.M
+        if name in OF_ALL:
+            return QUANTITIES[name](first)
+        return sum((QUANTITIES[name](s) * chance for s, chance in several), _ZERO)
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -417,11 +452,17 @@ class Row(Mapping[str, Fraction]):
         if (r.points and r.N > 1) or r.noisy:
             return None
         found: dict[BlockRound, Fraction] = {}
-        for s in self.sampled:
-            points = tuple(r.x if i in s.groups[0] else a for i, a in enumerate(r.points))
-            after = replace(r, x=_expected(s.t.end), v=_expected(s.t.memory["v"]), points=points)
-            found[after] = found.get(after, _ZERO) + Fraction(1, len(self.sampled))
+        for groups in r.samples:
+            t = self.sampled[_alike(r, groups)][0].t
+            points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
+            after = replace(r, x=_expected(t.end), v=_expected(t.memory["v"]), points=points)
+            found[after] = found.get(after, _ZERO) + Fraction(1, len(r.samples))
         return found
+
+
+def _total(vectors: Sequence[tuple[Vector, Fraction]]) -> Vector:
+    """The sum of vectors, each times a number."""
+    return tuple(sum((v[c] * factor for v, factor in vectors), _ZERO) for c in range(len(vectors[0][0])))
 
 
 def _expected(v: RandomVector) -> Vector:
