@@ -15,7 +15,7 @@ from simulations.exact.trace import Step, Trace
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampleRound:
     """A round with one sample of clients.
 
     t         its trace
@@ -76,17 +76,17 @@ def _far(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
     return _mean((u - v).square for u, v in zip(vectors, others, strict=True))
 
 
-def _above(s: Sampled, x: Any) -> Any:
+def _above(s: SampleRound, x: Any) -> Any:
     """f(x) - f(x*)."""
     return s.t.F(x).value - s.t.F(s.star).value
 
 
-def _steps(s: Sampled, of: Callable[[Step], Any]) -> Any:
+def _steps(s: SampleRound, of: Callable[[Step], Any]) -> Any:
     """The sum of a number of each step, over all clients."""
     return s.every.sum(map(of, s.every.steps))
 
 
-Quantity = Callable[[Sampled], Any]
+Quantity = Callable[[SampleRound], Any]
 
 # Of the state before the round, and of all clients' local steps: the same for all samples
 OF_ALL: Mapping[str, Quantity] = {
@@ -135,4 +135,4 @@ OF_POINTS: Mapping[str, Quantity] = {
 }
 QUANTITIES = {**OF_ALL, **OF_SAMPLE, **OF_STAR, **OF_VARIATES, **OF_VARIATES_AND_STAR, **OF_POINTS}
 
-__all__ = ["OF_ALL", "OF_POINTS", "OF_STAR", "OF_VARIATES", "OF_VARIATES_AND_STAR", "QUANTITIES", "Sampled"]
+__all__ = ["OF_ALL", "OF_POINTS", "OF_STAR", "OF_VARIATES", "OF_VARIATES_AND_STAR", "QUANTITIES", "SampleRound"]

@@ -36,7 +36,7 @@ from bounds.fedbcgd.quantities import (
     OF_VARIATES,
     OF_VARIATES_AND_STAR,
     QUANTITIES,
-    Sampled,
+    SampleRound,
 )
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.exact.rational import Fraction, square_root
@@ -370,7 +370,7 @@ def _alike(r: BlockRound, groups: Groups) -> Groups:
     return tuple(found)
 
 
-def _sampled(r: BlockRound) -> dict[Groups, tuple[Sampled, Fraction]]:
+def _sample_rounds(r: BlockRound) -> dict[Groups, tuple[SampleRound, Fraction]]:
     """The rounds with the different samples of clients, each with its chance; see `_alike`."""
     everyone = (tuple(range(r.M)),)
     every = cache(lambda: _Round(r, r.M).of(everyone))
@@ -381,7 +381,7 @@ def _sampled(r: BlockRound) -> dict[Groups, tuple[Sampled, Fraction]]:
     points = own.points if r.N == 1 else []
     times = Counter(_alike(r, groups) for groups in r.samples)
     found = {
-        groups: (Sampled(own.of(groups), every, groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
+        groups: (SampleRound(own.of(groups), every, groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
         for groups, n in times.items()
     }
     return found
@@ -407,9 +407,9 @@ class Row(Mapping[str, Fraction]):
         self.names = [name for name in (*QUANTITIES, "G_mean_sq", "C_r_of_means") if name not in without]
 
     @cached_property
-    def sampled(self) -> dict[Groups, tuple[Sampled, Fraction]]:
+    def sample_rounds(self) -> dict[Groups, tuple[SampleRound, Fraction]]:
         """The rounds with the different samples, each with its chance."""
-        return _sampled(self.r)
+        return _sample_rounds(self.r)
 
     def __getitem__(self, name: str) -> Fraction:
         if name not in self.known:
@@ -419,7 +419,7 @@ class Row(Mapping[str, Fraction]):
         return self.known[name]
 
     def _computed(self, name: str) -> Fraction:
-        several = list(self.sampled.values())
+        several = list(self.sample_rounds.values())
         first = several[0][0]
         if name == "G_mean_sq":
             return _square(_total([(_expected(s.G), chance) for s, chance in several]))
@@ -453,7 +453,7 @@ class Row(Mapping[str, Fraction]):
             return None
         found: dict[BlockRound, Fraction] = {}
         for groups in r.samples:
-            t = self.sampled[_alike(r, groups)][0].t
+            t = self.sample_rounds[_alike(r, groups)][0].t
             points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
             after = replace(r, x=_expected(t.end), v=_expected(t.memory["v"]), points=points)
             found[after] = found.get(after, _ZERO) + Fraction(1, len(r.samples))

@@ -19,7 +19,7 @@ from typing import Any
 
 import sympy
 
-from bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, Sampled
+from bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, SampleRound
 from bounds.worst_cases import two_valued, variances
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.exact.trace import Trace, trace
@@ -110,7 +110,7 @@ def _same(t: Trace) -> Trace:
 
 def _rounds(
     statement: Statement, at: Numbers, given: Properties, clients: Sequence[Function | Tilted]
-) -> tuple[list[Sampled], list[Sampled]]:
+) -> tuple[list[SampleRound], list[SampleRound]]:
     """The round if all clients take part, and with all samples; with all outcomes of the noise, with equal chances."""
     M, T, K, eta, lam = int(at[s.M]), int(at[s.T]), int(at[s.K]), exact(s.eta, at), exact(s.lam, at)
     plus = _name(statement) in FEDBCGD_PLUS
@@ -131,11 +131,13 @@ def _rounds(
         ]
 
     everyone = tuple(range(M))
-    every = [Sampled(t, partial(_same, t), (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
+    every = [SampleRound(t, partial(_same, t), (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
     if K == M:
         return every, every
     groups = combinations(everyone, K)
-    return every, [Sampled(t, every[0].all, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)]
+    return every, [
+        SampleRound(t, every[0].all, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)
+    ]
 
 
 def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:

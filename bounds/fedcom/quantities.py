@@ -49,8 +49,8 @@ def _from_start(t: Trace) -> list[list[Any]]:
 
 # Of a round alone
 OF_ROUND: Mapping[str, Quantity] = {
-    "message_sq": lambda t: _mean(t.received).square,
-    "tracked_message_sq": lambda t: _mean(t.received).square,
+    "message_sq": lambda t: _mean(t.codes).square,
+    "tracked_message_sq": lambda t: _mean(t.codes).square,
     "inner": lambda t: t.start.gradient @ _mean(t.total(s.stochastic for s in steps) for steps in t.turns),
     "grad_sq": FIELD["grad_sq"],
     "grad_sq_sum_mean": lambda t: t.sum(s.gradient.square for s in t.steps) / len(t.turns),

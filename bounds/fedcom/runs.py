@@ -151,20 +151,20 @@ class _Moments:
         """A noise of round r."""
         return self._at(1 + r * self.noises + number)
 
-    def received(self, r: int, sent: Sequence[RandomVector]) -> list[RandomVector]:
+    def codes(self, r: int, messages: Sequence[RandomVector]) -> list[RandomVector]:
         """What arrives of messages in round r, whose errors get their variances now."""
         if not self.errors:
-            return list(sent)
+            return list(messages)
         first = 1 + self.run.R * self.noises + r * self.errors
-        factors = [self._at(first + j) for j in range(len(sent))]
+        factors = [self._at(first + j) for j in range(len(messages))]
         if not self.run.shared:
-            self.weights[first : first + len(sent)] = [self.run.q * x.square for x in sent]
-            return [x + e for x, e in zip(sent, factors, strict=True)]
-        shares, variances = factorised([[self.run.q * (x @ y) for y in sent] for x in sent])
-        self.weights[first : first + len(sent)] = variances
+            self.weights[first : first + len(messages)] = [self.run.q * x.square for x in messages]
+            return [x + e for x, e in zip(messages, factors, strict=True)]
+        shares, variances = factorised([[self.run.q * (x @ y) for y in messages] for x in messages])
+        self.weights[first : first + len(messages)] = variances
         return [
             sum((e * share for e, share in zip(factors, own, strict=True)), start=x)
-            for x, own in zip(sent, shares, strict=True)
+            for x, own in zip(messages, shares, strict=True)
         ]
 
 
@@ -205,13 +205,13 @@ class _Outcomes:
         """A noise of round r."""
         return RandomVector(self._drawn(r * self.noises + number), self.weights)
 
-    def received(self, r: int, sent: Sequence[RandomVector]) -> list[RandomVector]:
+    def codes(self, r: int, messages: Sequence[RandomVector]) -> list[RandomVector]:
         """What arrives of messages in round r."""
         first = self.run.R * self.noises + r * self.coins
         if not self.coins:
-            return list(sent)
-        coins = [self._drawn(first + (0 if self.run.shared else j)) for j in range(len(sent))]
-        return [RandomVector(x.values * Z, self.weights) for x, Z in zip(sent, coins, strict=True)]
+            return list(messages)
+        coins = [self._drawn(first + (0 if self.run.shared else j)) for j in range(len(messages))]
+        return [RandomVector(x.values * Z, self.weights) for x, Z in zip(messages, coins, strict=True)]
 
 
 def traces(run: Run) -> Iterator[Trace]:
@@ -228,7 +228,7 @@ def traces(run: Run) -> Iterator[Trace]:
     algorithm = FedCOMGATE(**given, damping=alpha) if alpha else FedCOM(**given)  # type: ignore[arg-type]  # exact
     memory: Mapping[str, Any] = {}
     for r in range(run.R):
-        coder: Coder = partial(numbers.received, r)
+        coder: Coder = partial(numbers.codes, r)
         found = trace(
             algorithm, functions, x, zero, run.eta, range(run.m), _noise(run, numbers, r, zero), memory, r, coder=coder
         )
@@ -254,8 +254,8 @@ def compression_gap(run: Run) -> Fraction:
         return _ZERO
     if not run.bend:
         raise ValueError(f"{run}: expected one coin for all clients, or a bend (0 for quadratics), to have G_q")
-    sent = [np.array([x.values[0] for x in t.sent]) for t in traces(run)]
-    return max(_ZERO, *(max(run.q * ((x**2).sum(0) - x.sum(0) ** 2) / run.m**2) for x in sent))
+    messages = [np.array([x.values[0] for x in t.messages]) for t in traces(run)]
+    return max(_ZERO, *(max(run.q * ((x**2).sum(0) - x.sum(0) ** 2) / run.m**2) for x in messages))
 
 
 # The quantities of a run

@@ -76,12 +76,13 @@ class Setting:
             ]
 
     def _coder(self, outcome: int, coins: Sequence[int]) -> Coder:
-        def received(sent: Sequence[Vector]) -> list[Vector]:
+        def code(messages: Sequence[Vector]) -> list[Vector]:
             return [
-                x + _error(f"{j}:{outcome}", self.given, z) for j, (x, z) in enumerate(zip(sent, coins, strict=True))
+                x + _error(f"{j}:{outcome}", self.given, z)
+                for j, (x, z) in enumerate(zip(messages, coins, strict=True))
             ]
 
-        return received
+        return code
 
 
 def _error(name: str, given: Properties, sign: int) -> Vector:
@@ -92,11 +93,11 @@ def _error(name: str, given: Properties, sign: int) -> Vector:
 
 def _of_compressors(outcomes: Sequence[Sequence[Trace]], q: Fraction, given: Properties) -> dict[str, Quadratic]:
     """What the assumptions say of compressors, as forms >= 0."""
-    messages = {f"{j}:{i}": x for i, traces in enumerate(outcomes) for j, x in enumerate(traces[0].sent)}
+    messages = {f"{j}:{i}": x for i, traces in enumerate(outcomes) for j, x in enumerate(traces[0].messages)}
     found: dict[str, Quadratic] = {}
     if Property.COMPRESSION_DRIFT in given:
         for i, traces in enumerate(outcomes):
-            name, plain = f"mean:{i}", total(traces[0].sent) / len(traces[0].sent)
+            name, plain = f"mean:{i}", total(traces[0].messages) / len(traces[0].messages)
             messages[name] = plain
             of_mean = mean((plain + _error(name, given, sign)).square for sign in (1, -1))
             found[f"compression drift {i}"] = number("G_q") - mean(map(OF_ROUND["message_sq"], traces)) + of_mean

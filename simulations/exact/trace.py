@@ -184,7 +184,9 @@ class Trace:
     zero            the vector 0
     steps           turn after turn
     before, memory  before and after the round: name -> the server's vector, or those of all clients
-    sent            what the clients compress, turn after turn; received: what arrives
+    messages        what the clients compress, turn after turn
+    codes           what arrives of them
+    known           the quantities of the trace that were asked for
     """
 
     functions: Sequence[Function]
@@ -194,8 +196,8 @@ class Trace:
     steps: tuple[Step, ...]
     before: Mapping[str, Any] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
-    sent: Sequence[Any] = ()
-    received: Sequence[Any] = ()
+    messages: Sequence[Any] = ()
+    codes: Sequence[Any] = ()
     known: dict[Callable[[Trace], Any], Any] = field(default_factory=dict)
 
     def of(self, quantity: Callable[[Trace], Any]) -> Any:
@@ -365,19 +367,19 @@ def _joined(cells: Sequence[Any] | Array) -> Any:
 
 
 @dataclass
-class _Given:
+class _Compressor:
     """In place of a compressor that draws: it keeps what it is asked for."""
 
     coder: Coder
-    sent: Sequence[Any] = ()
-    received: Sequence[Any] = ()
+    messages: Sequence[Any] = ()
+    codes: Sequence[Any] = ()
     shared: bool = False
 
     def __call__(self, x: Array, draw: _Turns) -> Array:
         """What arrives of the clients' vectors x (1, 1, S, 1)."""
-        self.sent = x[0, 0, :, 0].tolist()
-        self.received = list(self.coder(self.sent))
-        return _cells(self.received, False)
+        self.messages = x[0, 0, :, 0].tolist()
+        self.codes = list(self.coder(self.messages))
+        return _cells(self.codes, False)
 
 
 def _exact(algorithm: Algorithm) -> Algorithm:
@@ -418,7 +420,7 @@ def trace(
     problem, found, given = _Problem(functions, noise, apart), _exact(algorithm), None
     problem.d = len(_parts(x, apart))
     if coder is not None:
-        given = _Given(coder)
+        given = _Compressor(coder)
         object.__setattr__(found, "compressor", given)
     step, kept = (
         np.empty((1, 1, 1), dtype=object),
@@ -434,7 +436,7 @@ def trace(
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})" if own else ""
         raise ValueError(f"{type(algorithm).__name__} cannot be traced: {error}{where}") from None
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
-    told = () if given is None else (given.sent, given.received)
+    told = () if given is None else (given.messages, given.codes)
     return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, *told)
 
 
