@@ -602,7 +602,7 @@ def _(FedBCGD, check, expectation, federation, np, question_6, x0):
             return expectation(federation, algorithm, rounds=5, x0=x0, record=("dist2",)).dist2.values.ravel()
 
         printed = distances(momentum="printed", sent="printed")
-        if np.ptp(printed) == 0:
+        if np.allclose(printed, printed[0], rtol=1e-12):
             return "nothing moves"
         return "FedAvgM" if np.allclose(printed, distances()) else "something else"
 
