@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from simulations.exact.trace import Trace
 
 Quantity = Callable[[Trace], Any]
+
+
+def mean(values: Iterable[Any]) -> Any:
+    """The mean of vectors, or of numbers."""
+    first, *others = values
+    return sum(others, start=first) / (1 + len(others))
+
 
 FIELD: Mapping[str, Quantity] = {
     "dist2": lambda t: t.x.square,
@@ -21,4 +28,4 @@ FIELD: Mapping[str, Quantity] = {
     "drift": lambda t: t.sum((s.x - t.x).square for s in t.steps) / len(t.steps),
 }
 
-__all__ = ["FIELD", "Quantity"]
+__all__ = ["FIELD", "Quantity", "mean"]

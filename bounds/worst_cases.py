@@ -21,7 +21,7 @@ from simulations.exact.trace import Noise, Trace, trace
 from simulations.problems import Problem
 from theory import catalogue
 from theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, exact, fitting, squared
+from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, Tilted, exact, fitting, squared
 from theory.proofs.tight import Bracket, Programme, tight
 from theory.properties import Properties, Property
 from theory.statement import Bound, Statement
@@ -57,7 +57,7 @@ def best_constant(
     algorithm that cannot be traced, and for more than 64 outcomes; Unbounded where no c is enough; NotSolved where no
     bracket is found.
     """
-    clients = _functions(M, stationary=of.mu is not None)
+    _, clients = federation(M, stationary=of.mu is not None)
     given: Properties = {
         Property.UNBIASED: (),
         Property.INDEPENDENT_NOISE: (),
@@ -68,14 +68,19 @@ def best_constant(
     return tight(Programme(need, room, _conditions(clients, outcomes, of, given)))
 
 
-def _functions(M: int, stationary: bool) -> list[Function]:
-    """The clients' functions; where 0 is a stationary point of their mean, their gradients there sum to 0."""
-    clients = [Function(f"{m}.") for m in range(M)]
+def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Function | Tilted], list[Function]]:
+    """The clients' functions, and the functions that must be of the class.
+
+    stationary  whether 0 is a stationary point of their mean: then their gradients there sum to 0
+    tilted      whether the clients are one function, each plus a linear one: their gradients differ by constants
+    """
+    slopes = [vector(f"g{m}*") for m in range(M - 1)]
+    slopes.append(-total(slopes))
+    functions = [Function("")] if tilted else [Function(f"{m}.") for m in range(M)]
     if stationary:
-        slopes = [vector(f"g{m}*") for m in range(M - 1)]
-        for client, slope in zip(clients, [*slopes, -total(slopes)], strict=True):
-            client.put(NOTHING, slope)
-    return clients
+        for function, slope in zip(functions, [NOTHING] if tilted else slopes, strict=True):
+            function.put(NOTHING, slope)
+    return [Tilted(functions[0], slope) for slope in slopes] if tilted else list(functions), functions
 
 
 def two_valued(
@@ -245,11 +250,11 @@ class _OfTraces:
         noise = max([int(build[name]) for name in _STEPS if name in build], default=1) if noisy else 0
 
         def scene(of: FunctionClass, stationary: bool) -> Scene:
-            clients = _functions(int(numbers["M"]), stationary)
+            _, clients = federation(int(numbers["M"]), stationary)
             outcomes = list(_outcomes(algorithm, clients, exact(numbers["eta"], {}), noise, given))
             means: dict[sympy.Expr, Quadratic] = {
                 s: summed(self.quantities[s.name](t) * chance for chance, t in outcomes)
-                for s in statement.symbols
+                for s in sorted(statement.symbols, key=str)  # the order of the points is that of the quantities
                 if s.name in self.quantities
             }
             means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
@@ -273,4 +278,4 @@ class _OfTraces:
         return [replace(whole, within=scene(smaller, least))]
 
 
-__all__ = ["best_constant", "of_traces", "rounds", "two_valued", "variances"]
+__all__ = ["best_constant", "federation", "of_traces", "rounds", "two_valued", "variances"]

@@ -1193,7 +1193,7 @@ def report(
         evidence = pieces([s.id for s in catalogue.statements()], full)
         # All at once, so that no core waits for the end of a stage
         points = again()
-        known = {} if full or fresh else drawing.committed()
+        known = {} if full or fresh else drawing.current()
         left = [p for p in pictures if p.name not in known]
         tasks = [*drawing.tasks_of(left, full), *(one.task for one in points), *explorer_tasks(evidence, full)]
         where.do([*tasks, *(task for own in evidence.values() for _, task in own)], tell)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import outside
 from fedtheory.records import commit, worker_of
-from fedtheory.store import ROOT, digest
+from fedtheory.store import ROOT, contents
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Found, failed, measurement, taken_over
 from figures import gallery
@@ -68,7 +68,7 @@ def draw_all(
     return whole
 
 
-def committed() -> dict[str, Files]:
+def current() -> dict[str, Files]:
     """The committed figures that today's code has drawn, but for one that the commit chooses: it is to be drawn again.
 
     None after a change of code, and beside papers of others.
@@ -105,7 +105,7 @@ def _code() -> str:
     """A digest of all code and of all records from which figures are made, and of the environment that is pinned."""
     ours = sorted(path for name in _READ for end in ("py", "json") for path in (ROOT / name).rglob(f"*.{end}"))
     read = [path for path in (*ours, ROOT / "constraints.txt") if path != _MADE_OF]
-    return sha256("\n".join(f"{p.relative_to(ROOT)} {digest(str(p))}" for p in read).encode()).hexdigest()[:16]
+    return sha256("\n".join(contents(read)).encode()).hexdigest()[:16]
 
 
 def ready(chosen: Iterable[gallery.Picture], folder: Path, svg: bool = False) -> None:
@@ -130,4 +130,4 @@ def _task(paper: str, name: str, full: bool, svg: bool) -> Task:
     return Task("drawing figures", worker, "figure", drawn, (paper, name, full, svg), needs)
 
 
-__all__ = ["committed", "draw_all", "drawn", "keep", "ready", "tasks_of"]
+__all__ = ["current", "draw_all", "drawn", "keep", "ready", "tasks_of"]

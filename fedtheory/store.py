@@ -15,6 +15,7 @@ import re
 import sqlite3
 import sys
 import sysconfig
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec, source_from_cache
@@ -184,8 +185,12 @@ def code() -> str:
     ours = sorted(path for name in OURS for path in (ROOT / name).rglob("*.py"))
     needed = [line for line in requires("fedtheory") or () if "extra ==" not in line]
     versions = [f"{name}=={version(name)}" for line in needed if (name := re.split(r"[^\w.-]", line)[0])]
-    contents = [f"{path.relative_to(ROOT)} {digest(str(path))}" for path in ours]
-    return hashlib.sha256("\n".join([sys.version, *versions, *contents]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([sys.version, *versions, *contents(ours)]).encode()).hexdigest()
+
+
+def contents(paths: Iterable[Path]) -> list[str]:
+    """The files below our packages' folder, each with the digest of its content."""
+    return [f"{path.relative_to(ROOT)} {digest(str(path))}" for path in paths]
 
 
 def _modules() -> list[str]:

@@ -6,12 +6,13 @@ The search reads their means over all samples in fractions (`bounds.fedbcgd.runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from simulations.exact.trace import Step, Trace
+from bounds.quantities import mean
+from simulations.exact.trace import At, Step, Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +20,7 @@ class SampleRound:
     """A round with one sample of clients.
 
     t         its trace
-    all       the trace if all clients take part, as a function, for the quantities of all of them
+    every     the trace if all clients take part, for the quantities of all of them
     groups    the clients of each client block
     lam, eta  momentum and step size
     star      x*; None if there is none
@@ -27,26 +28,32 @@ class SampleRound:
     """
 
     t: Trace
-    all: Callable[[], Trace]
+    every: Trace
     groups: Sequence[Sequence[int]]
     lam: Any
     eta: Any
     star: Any = None
     points: Sequence[Any] = ()
 
-    @property
-    def every(self) -> Trace:
-        """The trace if all clients take part."""
-        return self.all()
-
-    def z(self, t: Trace) -> Any:
-        """The auxiliary iterate before the round of a trace."""
-        return t.x + t.before["v"] * (self.lam / (1 - self.lam))
+    @cached_property
+    def z(self) -> Any:
+        """The auxiliary iterate before the round."""
+        return self.t.x + self.t.before["v"] * (self.lam / (1 - self.lam))
 
     @cached_property
     def z_next(self) -> Any:
         """The auxiliary iterate after the round."""
         return self.t.end + self.t.memory["v"] * (self.lam / (1 - self.lam))
+
+    @cached_property
+    def at_z(self) -> At:
+        """f at z."""
+        return self.t.F(self.z)
+
+    @cached_property
+    def least(self) -> Any:
+        """f(x*)."""
+        return self.t.F(self.star).value
 
     @cached_property
     def G(self) -> Any:
@@ -59,26 +66,15 @@ class SampleRound:
 
     def sent(self, vectors: Sequence[Any]) -> Any:
         """The vector whose block j is the mean over client block j of vectors of all clients."""
-        means = [_mean(vectors[i] for i in group) for group in self.groups]
+        means = [mean(vectors[i] for i in group) for group in self.groups]
         if len(means) == 1:
             return means[0]
-        return type(means[0]).of_coordinates([mean.coordinates[c] for c, mean in enumerate(means)])
-
-
-def _mean(values: Iterable[Any]) -> Any:
-    """The mean of vectors, or of numbers."""
-    first, *others = values
-    return sum(others, start=first) / (1 + len(others))
+        return type(means[0]).of_coordinates([own.coordinates[c] for c, own in enumerate(means)])
 
 
 def _far(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
     """The mean of ||u_i - v_i||^2."""
-    return _mean((u - v).square for u, v in zip(vectors, others, strict=True))
-
-
-def _above(s: SampleRound, x: Any) -> Any:
-    """f(x) - f(x*)."""
-    return s.t.F(x).value - s.t.F(s.star).value
+    return mean((u - v).square for u, v in zip(vectors, others, strict=True))
 
 
 def _steps(s: SampleRound, of: Callable[[Step], Any]) -> Any:
@@ -86,38 +82,43 @@ def _steps(s: SampleRound, of: Callable[[Step], Any]) -> Any:
     return s.every.sum(map(of, s.every.steps))
 
 
+def _drift_z(s: SampleRound) -> Any:
+    z = s.every.x + s.every.before["v"] * (s.lam / (1 - s.lam))
+    return _steps(s, lambda step: (step.x - z).square)
+
+
 Quantity = Callable[[SampleRound], Any]
 
 # Of the state before the round, and of all clients' local steps: the same for all samples
 OF_ALL: Mapping[str, Quantity] = {
-    "zx_sq": lambda s: (s.z(s.t) - s.t.x).square,
+    "zx_sq": lambda s: (s.z - s.t.x).square,
     "v_sq": lambda s: s.t.before["v"].square,
     "grad_sq_x": lambda s: s.t.start.gradient.square,
-    "grad_sq_z": lambda s: s.t.F(s.z(s.t)).gradient.square,
-    "mean_grad_sq": lambda s: _mean(g.square for g in s.gradients(s.t.x)),
+    "grad_sq_z": lambda s: s.at_z.gradient.square,
+    "mean_grad_sq": lambda s: mean(g.square for g in s.gradients(s.t.x)),
     "grad_sq_clients": lambda s: s.t.sum(g.square for g in s.gradients(s.t.x)),
     "drift_x": lambda s: _steps(s, lambda step: (step.x - s.every.x).square),
-    "drift_z": lambda s: _steps(s, lambda step: (step.x - s.z(s.every)).square),
-    "E_r": lambda s: _steps(s, lambda step: (step.x - s.z(s.every)).square) / len(s.every.steps),
+    "drift_z": lambda s: _drift_z(s),
+    "E_r": lambda s: _drift_z(s) / len(s.every.steps),
     "grad_sq_steps": lambda s: _steps(s, lambda step: step.gradient.square),
     "local_sum_sq": lambda s: s.every.total(step.gradient for step in s.every.steps).square,
 }
 OF_SAMPLE: Mapping[str, Quantity] = {
-    "sample_sq": lambda s: _mean(s.gradients(s.t.x)[i] for i in s.groups[0]).square,
+    "sample_sq": lambda s: mean(s.gradients(s.t.x)[i] for i in s.groups[0]).square,
     "block_sample_sq": lambda s: s.sent(s.gradients(s.t.x)).square,
     "G_sq": lambda s: s.G.square,
     "v_next_sq": lambda s: s.t.memory["v"].square,
-    "inner_grad": lambda s: -(s.G @ s.t.F(s.z(s.t)).gradient),
+    "inner_grad": lambda s: -(s.G @ s.at_z.gradient),
 }
 # Where f has a minimiser x*
 OF_STAR: Mapping[str, Quantity] = {
-    "gap": lambda s: _above(s, s.z(s.t)),
-    "gap_x": lambda s: _above(s, s.t.x),
-    "gap_x_prev": lambda s: _above(s, s.t.x - s.t.before["v"]),
-    "gap_next": lambda s: _above(s, s.z_next),
-    "dist_sq": lambda s: (s.z(s.t) - s.star).square,
+    "gap": lambda s: s.at_z.value - s.least,
+    "gap_x": lambda s: s.t.start.value - s.least,
+    "gap_x_prev": lambda s: s.t.F(s.t.x - s.t.before["v"]).value - s.least,
+    "gap_next": lambda s: s.t.F(s.z_next).value - s.least,
+    "dist_sq": lambda s: (s.z - s.star).square,
     "dist_next": lambda s: (s.z_next - s.star).square,
-    "inner": lambda s: -(s.G @ (s.z(s.t) - s.star)),
+    "inner": lambda s: -(s.G @ (s.z - s.star)),
 }
 # Of FedBCGD+, whose clients keep c_i
 OF_VARIATES: Mapping[str, Quantity] = {
@@ -130,9 +131,18 @@ OF_VARIATES_AND_STAR: Mapping[str, Quantity] = {
 }
 # Where each c_i is a gradient at one point a_i, before the round and after it
 OF_POINTS: Mapping[str, Quantity] = {
-    "Xi": lambda s: _mean((a - s.z(s.t)).square for a in s.points),
-    "Xi_r": lambda s: _mean(((s.t.x if i in s.groups[0] else a) - s.z_next).square for i, a in enumerate(s.points)),
+    "Xi": lambda s: mean((a - s.z).square for a in s.points),
+    "Xi_r": lambda s: mean(((s.t.x if i in s.groups[0] else a) - s.z_next).square for i, a in enumerate(s.points)),
 }
 QUANTITIES = {**OF_ALL, **OF_SAMPLE, **OF_STAR, **OF_VARIATES, **OF_VARIATES_AND_STAR, **OF_POINTS}
 
-__all__ = ["OF_ALL", "OF_POINTS", "OF_STAR", "OF_VARIATES", "OF_VARIATES_AND_STAR", "QUANTITIES", "SampleRound"]
+__all__ = [
+    "OF_ALL",
+    "OF_POINTS",
+    "OF_SAMPLE",
+    "OF_STAR",
+    "OF_VARIATES",
+    "OF_VARIATES_AND_STAR",
+    "QUANTITIES",
+    "SampleRound",
+]

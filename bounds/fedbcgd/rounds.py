@@ -29,7 +29,7 @@ from typing import Any
 
 import sympy
 
-from bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Row, Vector, constants
+from bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
 from bounds.trials.claims import (
     Balance,
     Condition,
@@ -59,7 +59,7 @@ _NOT_ONE_ROUND = ("thm1.step59", "thm1.step59.momentum")
 # Printed lemmas of the non-convex case, whose control variates start as the gradients at x^0, (108)
 _BEGUN = ("lemma16", "lemma17", "lemma17.proof", "lemma18")
 
-# Symbols whose name means another quantity in `Row`, or is unknown there.
+# Symbols whose name means another quantity in `block_round`, or is unknown there.
 READINGS: Mapping[str, Mapping[str, str]] = {
     "lemma5": {"grad_sq": "grad_sq_clients"},
     "lemma5.corrected": {"grad_sq": "grad_sq_clients"},
@@ -108,7 +108,7 @@ class BlockForm(Form):
 
     plus          whether it is about FedBCGD+: False, True, or either
     implied       conditions on the round's quantities
-    reading       symbol -> its name in `Row`
+    reading       symbol -> its name in `block_round`
     convex        whether every f_i must be convex
     alike         whether the f_i must have the same curvature
     a             the value of the number a, None where there is none
@@ -199,12 +199,12 @@ _SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", 
 @cache
 def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some round."""
-    return frozenset(_SETTINGS.union(Row(_line((1,), (0,), points=(0,)))))
+    return frozenset(_SETTINGS.union(block_round(_line((1,), (0,), points=(0,)))))
 
 
 # The symbols of an instance
 
-measured = lru_cache(maxsize=20_000)(Row)
+measured = lru_cache(maxsize=20_000)(block_round)
 
 
 def fits(r: BlockRound, to: BlockForm) -> bool:
@@ -246,7 +246,7 @@ def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
         return {start: Fraction(1)}
     found: dict[BlockRound, Fraction] = {}
     for state, chance in reached(start, rounds - 1).items():
-        after = measured(state).next_states
+        after = advanced(state)
         if after is None:
             return {}
         for later, share in after.items():
@@ -258,17 +258,15 @@ def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
 _OF_MEANS = ("G_mean_sq", "C_r_of_means")
 
 
-def expected(at: Instance, wanted: Collection[str] | None = None) -> dict[str, Fraction]:
-    """The quantities of the round, the wanted ones or all, averaged over the states before it; those that are known."""
-    rows = [(measured(state), chance) for state, chance in (at.states if at.rounds else {at.start: 1}).items()]
-    if not rows:
-        return {}
-    names = [name for name in rows[0][0] if wanted is None or name in wanted]
-    if len(rows) == 1:
-        return {name: rows[0][0][name] for name in names}
-    return {
-        name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names if name not in _OF_MEANS
-    }
+def expected(at: Instance) -> dict[str, Fraction]:
+    """The quantities of the round, averaged over the states before it; none where these are not known."""
+    if not at.rounds:
+        return dict(measured(at.start))
+    rows = [(measured(state), chance) for state, chance in at.states.items()]
+    if len(rows) <= 1:
+        return dict(rows[0][0]) if rows else {}
+    names = [name for name in rows[0][0] if name not in _OF_MEANS]
+    return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
 
 
 def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence]:
@@ -279,8 +277,7 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
     values = rescaled(constants(r), to.factors)
     if not all(condition.holds(values) for condition in to.conditions):
         return []
-    names = to.symbols.union(*(claim.symbols for claim in claims))
-    values |= expected(at, {to.reading.get(name, name) for name in names})
+    values |= expected(at)
     values |= {symbol: values[name] for symbol, name in to.reading.items() if name in values}
     if not to.symbols - {"sigma", "G"} <= values.keys():
         return []

@@ -32,10 +32,10 @@ import numpy as np
 from bounds.fedbcgd.quantities import (
     OF_ALL,
     OF_POINTS,
+    OF_SAMPLE,
     OF_STAR,
     OF_VARIATES,
     OF_VARIATES_AND_STAR,
-    QUANTITIES,
     SampleRound,
 )
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
@@ -319,9 +319,7 @@ class _Round:
 
     def constant(self, v: Vector) -> RandomVector:
         """A vector that is not random."""
-        values = np.full((self.r.d, len(self.weights)), _ZERO)
-        values[:, : len(self.weights) if self.r.bend else 1] = np.array(v, dtype=object)[:, None]
-        return RandomVector(values, self.weights)
+        return RandomVector.constant(np.array(v, dtype=object), self.weights, bool(self.r.bend))
 
     def noise(self, client: int, turn: int, t: int, at: RandomVector) -> RandomVector | int:
         """The noise of a gradient at a point, or, where gradients are biased, its error."""
@@ -372,92 +370,62 @@ def _alike(r: BlockRound, groups: Groups) -> Groups:
 
 def _sample_rounds(r: BlockRound) -> dict[Groups, tuple[SampleRound, Fraction]]:
     """The rounds with the different samples of clients, each with its chance; see `_alike`."""
-    everyone = (tuple(range(r.M)),)
-    every = cache(lambda: _Round(r, r.M).of(everyone))
-    if r.samples == [everyone]:
-        every = cache(lambda: found[everyone][0].t)
-    own = _Round(r, r.N * r.K)
+    own, everyone = _Round(r, r.N * r.K), (tuple(range(r.M)),)
     star = None if r.x_star is None else own.constant(r.x_star)
     points = own.points if r.N == 1 else []
     times = Counter(_alike(r, groups) for groups in r.samples)
-    found = {
-        groups: (SampleRound(own.of(groups), every, groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
+    traces = {groups: own.of(groups) for groups in times}
+    every = traces[everyone] if r.samples == [everyone] else _Round(r, r.M).of(everyone)
+    return {
+        groups: (SampleRound(traces[groups], every, groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
         for groups, n in times.items()
     }
-    return found
 
 
 # The quantities of a round
 
 
-class Row(Mapping[str, Fraction]):
-    """The quantities of a round by name, means over the sample and all noise; each is computed when it is first read.
+def block_round(r: BlockRound) -> dict[str, Fraction]:
+    """The quantities of a round by name, means over the sample and all noise.
 
     Those of `bounds.fedbcgd.quantities` that the round has; G_mean_sq, ||E G||^2; and for FedBCGD+ with x* C_r_of_means, the
     mean of ||E c_i - grad f_i(x*)||^2 after the round.
     """
+    tables = [OF_SAMPLE]
+    tables += [OF_STAR] if r.x_star is not None else []
+    tables += [OF_VARIATES] if r.points else []
+    tables += [OF_VARIATES_AND_STAR] if r.points and r.x_star is not None else []
+    tables += [OF_POINTS] if r.points and r.N == 1 else []
+    several = list(_sample_rounds(r).values())
+    first = several[0][0]
+    found = {name: quantity(first) for name, quantity in OF_ALL.items()}
+    for name, quantity in (pair for table in tables for pair in table.items()):
+        found[name] = sum((quantity(s) * chance for s, chance in several), _ZERO)
+    found["G_mean_sq"] = _square(_total([(_expected(r, s.G), chance) for s, chance in several]))
+    if r.points and r.x_star is not None:
+        kept = [_total([(_expected(r, s.t.memory["c_i"][i]), p) for s, p in several]) for i in range(r.M)]
+        means = [_mean([c for c, other in zip(kept, r.first_alike, strict=True) if other == i]) for i in r.first_alike]
+        at_star = [_expected(r, g) for g in first.gradients(first.star)]
+        squares = (_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True))
+        found["C_r_of_means"] = sum(squares, _ZERO) / r.M
+    return found
 
-    def __init__(self, r: BlockRound) -> None:
-        self.r = r
-        self.known: dict[str, Fraction] = {}
-        without: set[str] = set()
-        without |= set() if r.points else {*OF_VARIATES, *OF_VARIATES_AND_STAR, "C_r_of_means"}
-        without |= set() if r.points and r.N == 1 else {*OF_POINTS}
-        without |= {*OF_STAR, *OF_VARIATES_AND_STAR, "C_r_of_means"} if r.x_star is None else set()
-        self.names = [name for name in (*QUANTITIES, "G_mean_sq", "C_r_of_means") if name not in without]
 
-    @cached_property
-    def sample_rounds(self) -> dict[Groups, tuple[SampleRound, Fraction]]:
-        """The rounds with the different samples, each with its chance."""
-        return _sample_rounds(self.r)
+def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
+    """The states before the next round, with their probabilities; None if noise enters the round.
 
-    def __getitem__(self, name: str) -> Fraction:
-        if name not in self.known:
-            if name not in self.names:
-                raise KeyError(name)
-            self.known[name] = self._computed(name)
-        return self.known[name]
-
-    def _computed(self, name: str) -> Fraction:
-        several = list(self.sample_rounds.values())
-        first = several[0][0]
-        if name == "G_mean_sq":
-            return _square(_total([(_expected(s.G), chance) for s, chance in several]))
-        if name == "C_r_of_means":
-            kept = [_total([(_expected(s.t.memory["c_i"][i]), p) for s, p in several]) for i in range(self.r.M)]
-            alike = self.r.first_alike
-            means = [_mean([c for c, other in zip(kept, alike, strict=True) if other == kind]) for kind in alike]
-            at_star = map(_expected, first.gradients(first.star))
-            return sum((_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True)), _ZERO) / self.r.M
-        if name in OF_ALL:
-            return QUANTITIES[name](first)
-        return sum((QUANTITIES[name](s) * chance for s, chance in several), _ZERO)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def next_states(self) -> Mapping[BlockRound, Fraction] | None:
-        """The states before the next round, with their probabilities; None if noise enters the round.
-
-        Also None for control variates with several blocks: then a c_i is not a gradient at a single point.
-        """
-        r = self.r
-        if (r.points and r.N > 1) or r.noisy:
-            return None
-        found: dict[BlockRound, Fraction] = {}
-        for groups in r.samples:
-            t = self.sample_rounds[_alike(r, groups)][0].t
-            points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
-            after = replace(r, x=_expected(t.end), v=_expected(t.memory["v"]), points=points)
-            found[after] = found.get(after, _ZERO) + Fraction(1, len(r.samples))
-        return found
+    Also None for control variates with several blocks: then a c_i is not a gradient at a single point.
+    """
+    if (r.points and r.N > 1) or r.noisy:
+        return None
+    several = _sample_rounds(r)
+    found: dict[BlockRound, Fraction] = {}
+    for groups in r.samples:
+        t = several[_alike(r, groups)][0].t
+        points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
+        after = replace(r, x=_expected(r, t.end), v=_expected(r, t.memory["v"]), points=points)
+        found[after] = found.get(after, _ZERO) + Fraction(1, len(r.samples))
+    return found
 
 
 def _total(vectors: Sequence[tuple[Vector, Fraction]]) -> Vector:
@@ -465,10 +433,20 @@ def _total(vectors: Sequence[tuple[Vector, Fraction]]) -> Vector:
     return tuple(sum((v[c] * factor for v, factor in vectors), _ZERO) for c in range(len(vectors[0][0])))
 
 
-def _expected(v: RandomVector) -> Vector:
-    """The mean of a random vector without factors of noise, or of outcomes."""
-    outcomes = sum(v.weights) == 1
-    return tuple(v.values @ v.weights) if outcomes else tuple(v.values[:, 0])
+def _expected(r: BlockRound, v: RandomVector) -> Vector:
+    """The mean of a random vector."""
+    return tuple(v.values @ v.weights) if r.bend else tuple(v.values[:, 0])
 
 
-__all__ = ["LAWS", "BlockRound", "Groups", "Matrix", "Row", "Vector", "assignments", "constants", "curvatures"]
+__all__ = [
+    "LAWS",
+    "BlockRound",
+    "Groups",
+    "Matrix",
+    "Vector",
+    "advanced",
+    "assignments",
+    "block_round",
+    "constants",
+    "curvatures",
+]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, product
 from math import comb
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 import sympy
 
 from bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, SampleRound
-from bounds.worst_cases import two_valued, variances
+from bounds.worst_cases import federation, two_valued, variances
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.exact.trace import Trace, trace
 from theory import catalogue
@@ -70,15 +69,9 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
 
 
 def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> Scene:
-    count = int(at[s.M])
-    slopes = [vector(f"g{k}*") for k in range(count - 1)]
-    slopes.append(-total(slopes))
-    functions = [Function("")] if tilted else [Function(f"{k}.") for k in range(count)]
-    clients: Sequence[Function | Tilted] = [Tilted(functions[0], one) for one in slopes] if tilted else functions
-    for function, slope in zip(functions, [NOTHING] if tilted else slopes, strict=True):
-        function.put(NOTHING, slope)
+    clients, functions = federation(int(at[s.M]), stationary=True, tilted=tilted)
     every, outcomes = _rounds(statement, at, given, clients)
-    mean_of(clients, every[0].z(every[0].t))  # z is a point of every round, also where no quantity is about it
+    mean_of(clients, every[0].z)  # z is a point of every round, also where no quantity is about it
     reading = {"grad_sq": "grad_sq_steps" if _name(statement) in _STEPS_GRADIENTS else "grad_sq_clients"}
     means: dict[sympy.Expr, Quadratic] = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
     for symbol in sorted(statement.symbols, key=str):  # the order of the points is that of the quantities
@@ -104,10 +97,6 @@ def _name(statement: Statement) -> str:
     return statement.id.removeprefix("fedbcgd.")
 
 
-def _same(t: Trace) -> Trace:
-    return t
-
-
 def _rounds(
     statement: Statement, at: Numbers, given: Properties, clients: Sequence[Function | Tilted]
 ) -> tuple[list[SampleRound], list[SampleRound]]:
@@ -131,13 +120,11 @@ def _rounds(
         ]
 
     everyone = tuple(range(M))
-    every = [SampleRound(t, partial(_same, t), (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
+    every = [SampleRound(t, t, (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
     if K == M:
         return every, every
     groups = combinations(everyone, K)
-    return every, [
-        SampleRound(t, every[0].all, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)
-    ]
+    return every, [SampleRound(t, every[0].t, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)]
 
 
 def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:

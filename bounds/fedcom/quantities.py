@@ -6,30 +6,25 @@ is client j's.  Means are over the clients, sums over a client's local steps; de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
-from bounds.quantities import FIELD, Quantity
+from bounds.quantities import FIELD, Quantity, mean
 from simulations.exact.trace import Step, Trace
 
 Rounds = Sequence[Trace]  # rounds 0 ... r of a run; a quantity is about the last of them
 OfRounds = Callable[[Rounds], Any]
 
 
-def _mean(values: Iterable[Any]) -> Any:
-    """The mean of vectors, or of numbers."""
-    first, *others = values
-    return sum(others, start=first) / (1 + len(others))
-
-
 def _apart(t: Trace, of: Callable[[Step], Any], j: int) -> Any:
-    """The mean over the clients of the sums of a vector of each step, without client j's."""
+    """(1/m) sum_i s_i - s_j, for the sums s_i of a vector of each step of client i."""
     sums = [t.total(map(of, steps)) for steps in t.turns]
-    return _mean(sums) - sums[j]
+    return mean(sums) - sums[j]
 
 
 def _tracked(several: Rounds, of: Callable[[Step], Any], j: int) -> Any:
-    """sum_c v_j^(c), and, by (65), the mean of the round before without client j's, for a vector v of each step."""
+    """sum_c v_j^(c) for a vector v of each step; by (65) with (1/m) sum_i s_i - s_j of the round before, if there is one."""
     own = several[-1].total(map(of, several[-1].turns[j]))
     return own if len(several) == 1 else own + _apart(several[-2], of, j)
 
@@ -37,26 +32,22 @@ def _tracked(several: Rounds, of: Callable[[Step], Any], j: int) -> Any:
 def _error(t: Trace, x: Any, delta: Sequence[Any] | None) -> Any:
     """The mean of ||delta_j - (grad f_j - grad f)(x)||^2."""
     own, full = [f.at(x).gradient for f in t.functions], t.F(x).gradient
-    return _mean((d - g + full).square for d, g in zip(delta or [t.zero] * len(own), own, strict=True))
+    return mean((d - g + full).square for d, g in zip(delta or [t.zero] * len(own), own, strict=True))
 
 
 def _from_start(t: Trace) -> list[list[Any]]:
     """Client -> sum_{k <= c} (g_j^(k) - grad f(w)), for c = 0, 1, ..."""
-    return [
-        [t.total(s.gradient - t.start.gradient for s in steps[: c + 1]) for c in range(len(steps))] for steps in t.turns
-    ]
+    return [list(accumulate(s.gradient - t.start.gradient for s in steps)) for steps in t.turns]
 
 
 # Of a round alone
 OF_ROUND: Mapping[str, Quantity] = {
-    "message_sq": lambda t: _mean(t.codes).square,
-    "tracked_message_sq": lambda t: _mean(t.codes).square,
-    "inner": lambda t: t.start.gradient @ _mean(t.total(s.stochastic for s in steps) for steps in t.turns),
+    "message_sq": lambda t: mean(t.codes).square,
+    "tracked_message_sq": lambda t: mean(t.codes).square,
+    "inner": lambda t: t.start.gradient @ mean(t.total(s.stochastic for s in steps) for steps in t.turns),
     "grad_sq": FIELD["grad_sq"],
     "grad_sq_sum_mean": lambda t: t.sum(s.gradient.square for s in t.steps) / len(t.turns),
-    "mean_grad_sq_sum": lambda t: t.sum(
-        _mean(s.gradient for s in steps).square for steps in zip(*t.turns, strict=True)
-    ),
+    "mean_grad_sq_sum": lambda t: t.sum(mean(s.gradient for s in steps).square for steps in zip(*t.turns, strict=True)),
     "drift_mean": lambda t: FIELD["drift_sum"](t) / len(t.turns),
     "next_move_sq": lambda t: (t.end - t.x).square,
     "tracking_sq": lambda t: _error(t, t.x, t.before.get("delta")),
@@ -65,7 +56,7 @@ OF_ROUND: Mapping[str, Quantity] = {
 }
 # Of round r and the one before, for r >= 1
 OF_TWO: Mapping[str, OfRounds] = {
-    "noise_sq": lambda ts: 2 * _mean(_tracked(ts, lambda s: s.noise, j).square for j in range(len(ts[-1].turns))),
+    "noise_sq": lambda ts: 2 * mean(_tracked(ts, lambda s: s.noise, j).square for j in range(len(ts[-1].turns))),
     "move_sq": lambda ts: ts[-2].of(OF_ROUND["next_move_sq"]),
     "grad_sq_prev": lambda ts: ts[-2].of(OF_ROUND["grad_sq"]),
     "drift_mean_prev": lambda ts: ts[-2].of(OF_ROUND["drift_mean"]),
@@ -74,13 +65,13 @@ OF_TWO: Mapping[str, OfRounds] = {
 OF_START: Mapping[str, Quantity] = {
     "drift_start": OF_ROUND["drift_mean"],
     "grad_sq_start": OF_ROUND["grad_sq"],
-    "start_sum": lambda t: _mean(sums[-1].square for sums in _from_start(t)),
+    "start_sum": lambda t: mean(sums[-1].square for sums in _from_start(t)),
     "start_partial": lambda t: t.sum(v.square for sums in _from_start(t) for v in sums) / len(t.turns),
-    "het_start": lambda t: _mean(sums[0].square for sums in _from_start(t)),
+    "het_start": lambda t: mean(sums[0].square for sums in _from_start(t)),
 }
 # Of all rounds so far
 OF_RUN: Mapping[str, OfRounds] = {
-    "direction_sq": lambda ts: _mean(_tracked(ts, lambda s: s.stochastic, j).square for j in range(len(ts[-1].turns))),
+    "direction_sq": lambda ts: mean(_tracked(ts, lambda s: s.stochastic, j).square for j in range(len(ts[-1].turns))),
     "mean_grad_sq_prev": lambda ts: ts[-2].of(OF_ROUND["mean_grad_sq_sum"]) if len(ts) > 1 else ts[-1].zero.square,
     "drift_total": lambda ts: _total("drift_mean", ts),
     "direction_total": lambda ts: (

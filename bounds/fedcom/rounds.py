@@ -54,7 +54,7 @@ from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, de
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
 
-# Symbols with a value in a run, besides those of `runs.measured`; sigma by its square
+# Symbols with a value in a run, besides those of `runs.rows`; sigma by its square
 _CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
 _OF_RUN = ("avg_grad_sq", "gap_last")  # quantities of theorems
 _OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
@@ -141,7 +141,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
 def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some run."""
     (zero, one) = Fraction(0), Fraction(1)
-    rows = runs.measured(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
+    rows = runs.rows(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
@@ -150,8 +150,8 @@ def known_symbols() -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def measured(run: Run) -> list[runs.Row]:
-    """`runs.measured`, cached."""
-    return runs.measured(run)
+    """`runs.rows`, cached."""
+    return runs.rows(run)
 
 
 def constants(run: Run, to: CompressedForm) -> dict[str, Fraction]:

@@ -109,7 +109,7 @@ class Run:
         return [minimum(*one) for one in zip(self.h, self.right, self.b, strict=True)]
 
     @property
-    def drawn(self) -> tuple[int, int]:
+    def draws(self) -> tuple[int, int]:
         """How many noises, and how many coins, are drawn in a round."""
         clients = 1 if self.law == "shared" else self.m
         return (
@@ -133,14 +133,14 @@ class _Moments:
     """Columns of random vectors: their means, then factors of noises, then of the errors of messages."""
 
     def __init__(self, run: Run) -> None:
-        noises, _ = run.drawn
+        noises, _ = run.draws
         self.run, self.noises = run, noises
         self.errors = run.m if run.q else 0
         self.weights = np.array([_ONE] + [run.sigma_sq] * (run.R * noises) + [_ZERO] * (run.R * self.errors))
 
     def constant(self, value: Fraction) -> RandomVector:
         """A number that is not random."""
-        return self._at(0) * value
+        return RandomVector.constant([value], self.weights, outcomes=False)
 
     def _at(self, column: int) -> RandomVector:
         values = np.full((1, len(self.weights)), _ZERO)
@@ -160,7 +160,7 @@ class _Moments:
         if not self.run.shared:
             self.weights[first : first + len(messages)] = [self.run.q * x.square for x in messages]
             return [x + e for x, e in zip(messages, factors, strict=True)]
-        shares, variances = factorised([[self.run.q * (x @ y) for y in messages] for x in messages])
+        shares, variances = ldl([[self.run.q * (x @ y) for y in messages] for x in messages])
         self.weights[first : first + len(messages)] = variances
         return [
             sum((e * share for e, share in zip(factors, own, strict=True)), start=x)
@@ -168,7 +168,7 @@ class _Moments:
         ]
 
 
-def factorised(covariance: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction]], list[Fraction]]:
+def ldl(covariance: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction]], list[Fraction]]:
     """L, with ones on its diagonal, and D of C = L diag(D) L', for a positive semidefinite C."""
     n = len(covariance)
     L = [[Fraction(i == j) for j in range(n)] for i in range(n)]
@@ -185,32 +185,32 @@ class _Outcomes:
     """Columns of random vectors: all outcomes of noises and coins."""
 
     def __init__(self, run: Run) -> None:
-        self.run, (noises, coins) = run, run.drawn
+        self.run, (noises, coins) = run, run.draws
         self.sigma, self.noises, self.coins = square_root(run.sigma_sq, "sigma^2"), noises, coins
         p = 1 / (1 + run.q)
         signs = ((self.sigma, Fraction(1, 2)), (-self.sigma, Fraction(1, 2)))
         faces = ((1 + run.q, p), (_ZERO, 1 - p))
-        rows = list(product(*[signs] * (run.R * noises), *[faces] * (run.R * coins)))
-        self.weights = np.array([prod((chance for _, chance in row), start=_ONE) for row in rows])
-        self.values = [[value for value, _ in row] for row in rows]
+        outcomes = list(product(*[signs] * (run.R * noises), *[faces] * (run.R * coins)))
+        self.weights = np.array([prod((chance for _, chance in row), start=_ONE) for row in outcomes])
+        self.values = [[value for value, _ in row] for row in outcomes]
 
     def constant(self, value: Fraction) -> RandomVector:
         """A number that is not random."""
-        return RandomVector(np.full((1, len(self.weights)), value), self.weights)
+        return RandomVector.constant([value], self.weights, outcomes=True)
 
-    def _drawn(self, column: int) -> Any:
+    def _column(self, column: int) -> Any:
         return np.array([[row[column] for row in self.values]])
 
     def noise(self, r: int, number: int) -> RandomVector:
         """A noise of round r."""
-        return RandomVector(self._drawn(r * self.noises + number), self.weights)
+        return RandomVector(self._column(r * self.noises + number), self.weights)
 
     def codes(self, r: int, messages: Sequence[RandomVector]) -> list[RandomVector]:
         """What arrives of messages in round r."""
         first = self.run.R * self.noises + r * self.coins
         if not self.coins:
             return list(messages)
-        coins = [self._drawn(first + (0 if self.run.shared else j)) for j in range(len(messages))]
+        coins = [self._column(first + (0 if self.run.shared else j)) for j in range(len(messages))]
         return [RandomVector(x.values * Z, self.weights) for x, Z in zip(messages, coins, strict=True)]
 
 
@@ -319,10 +319,10 @@ def _how(run: Run, several: Rounds) -> dict[str, Callable[[], Any]]:
     return how
 
 
-def measured(run: Run) -> list[Row]:
+def rows(run: Run) -> list[Row]:
     """The quantities of rounds r = 0 ... R-1 of a run."""
     several = list(traces(run))
     return [Row(run, several[: r + 1]) for r in range(run.R)]
 
 
-__all__ = ["LAWS", "Row", "Run", "compression_gap", "factorised", "measured", "minimum", "traces"]
+__all__ = ["LAWS", "Row", "Run", "compression_gap", "ldl", "minimum", "rows", "traces"]

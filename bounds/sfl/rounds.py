@@ -304,7 +304,8 @@ def form_of(statement: Statement) -> list[RoundForm]:
     linear in eta, and for roots that squaring does not remove.
     """
     where, given = dict(statement.where), catalogue.properties(statement)
-    relations = [r if r.rel_op == "<=" else r.reversed for r in (defined(c.relation, where) for c in statement.when)]
+    relations = [defined(c.relation, where) for c in statement.when]
+    relations = [r.reversed if isinstance(r, Relational) and r.rel_op != "<=" else r for r in relations]
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
     always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
     symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}

@@ -15,7 +15,7 @@ from itertools import combinations, permutations, product
 import sympy
 
 from bounds.sfl.quantities import QUANTITIES, of_step
-from bounds.worst_cases import two_valued, variances
+from bounds.worst_cases import federation, two_valued, variances
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.trace import Trace, trace
 from theory import catalogue
@@ -113,21 +113,9 @@ class Setting:
 
 
 def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Function | Tilted], list[Function]]:
-    """The clients' functions with the gradients at x* = 0, and the functions that must be of the class."""
-    slopes = [vector(f"g{m}*") for m in range(count - 1)]
-    slopes.append(-total(slopes))
+    """The clients' functions, and the functions that must be of the class."""
     # a minimiser of functions that are not convex may be as far away as it likes
-    stationary = Property.MINIMISER in given and Property.CONVEX in given
-    if tilted:
-        base = Function("")
-        if stationary:
-            base.put(NOTHING, NOTHING)
-        return [Tilted(base, slope) for slope in slopes], [base]
-    functions = [Function(f"{m}.") for m in range(count)]
-    if stationary:
-        for function, slope in zip(functions, slopes, strict=True):
-            function.put(NOTHING, slope)
-    return list(functions), functions
+    return federation(count, Property.MINIMISER in given and Property.CONVEX in given, tilted)
 
 
 def scenes(statement: Statement, at: Numbers) -> list[Scene]:

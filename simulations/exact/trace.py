@@ -31,7 +31,7 @@ Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 # ------------------------------------------------------------------------------------------------- vectors in numbers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class RandomVector:
     """A random vector in d coordinates, in n columns: values (d, n), whose products have the weights (n,).
 
@@ -75,6 +75,13 @@ class RandomVector:
 
     def __neg__(self) -> RandomVector:
         return RandomVector(-self.values, self.weights)
+
+    @classmethod
+    def constant(cls, v: Any, weights: Numbers, outcomes: bool) -> RandomVector:
+        """A vector (d,) that is not random: the same in all outcomes, or a mean without noise."""
+        values = np.full((len(v), len(weights)), 0 * weights[0], dtype=weights.dtype)
+        values[:, : len(weights) if outcomes else 1] = np.reshape(v, (len(v), 1))
+        return cls(values, weights)
 
     @property
     def coordinates(self) -> list[RandomVector]:
@@ -552,9 +559,7 @@ def round_in_numbers(
 
     def constant(v: Any) -> RandomVector:
         """The vector v (d,)."""
-        values = np.full((d, columns), nothing, dtype=weights.dtype)
-        values[:, : columns if bend else 1] = np.reshape(v, (d, 1))
-        return RandomVector(values, weights)
+        return RandomVector.constant(v, weights, bool(bend))
 
     def error(j: int) -> RandomVector:
         """The noise of draw j."""

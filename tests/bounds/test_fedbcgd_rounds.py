@@ -29,7 +29,7 @@ from bounds.fedbcgd.rounds import (
     form_of,
     instances,
 )
-from bounds.fedbcgd.runs import BlockRound, Row, constants
+from bounds.fedbcgd.runs import BlockRound, advanced, block_round, constants
 from theory import catalogue
 from theory.fedbcgd.symbols import (
     G_mean_sq,
@@ -107,7 +107,7 @@ def test_what_is_checked() -> None:
 
 
 def test_readings_are_of_symbols_and_quantities() -> None:
-    known = Row(next(iter(family(form_of(find("lemma17.proof"))[0], False))))
+    known = block_round(next(iter(family(form_of(find("lemma17.proof"))[0], False))))
     for name, reading in READINGS.items():
         symbols = {s.name for c in form_of(find(name)) for s in fedbcgd.symbols.values() if s.name in c.symbols}
         assert set(reading) <= symbols and set(reading.values()) <= set(known)
@@ -195,7 +195,7 @@ def moved(r: BlockRound) -> list[BlockRound]:
         points = tuple((x,) if i in group else a for i, a in enumerate(r.points))
         found.append(replace(r, x=(x + v_next,), v=(v_next,), points=points))
     likely = Counter(found)
-    assert Row(r).next_states == {state: Fraction(count, len(found)) for state, count in likely.items()}
+    assert advanced(r) == {state: Fraction(count, len(found)) for state, count in likely.items()}
     return found
 
 
@@ -205,7 +205,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     start = of_witness(w)
     assert statement.ours or not any(start.v)  # v^0 = 0
     states = after(start, w.get("round", 0))
-    rows = [Row(r) for r in states]
+    rows = [block_round(r) for r in states]
     values: dict[str, Any] = constants(start) | {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
     reading = READINGS.get(statement.id.removeprefix("fedbcgd."), {})
     values |= {symbol: values[name] for symbol, name in reading.items()}
@@ -282,9 +282,9 @@ def test_functions_that_are_no_quadratics() -> None:
     assert found.status is Status.REFUTED
     r = of_witness(found.witness)
     assert any(r.bend) and 2 * r.T * r.beta * r.eta <= 1 and max(map(abs, r.spectrum)) <= r.beta
-    values = Row(r)
+    values = block_round(r)
     assert values["G_mean_sq"] > 4 * r.T**2 * values["mean_grad_sq"]
-    straight = Row(replace(r, bend=()))
+    straight = block_round(replace(r, bend=()))
     assert straight["G_mean_sq"] <= 4 * r.T**2 * straight["mean_grad_sq"]
 
 
@@ -336,9 +336,9 @@ def test_states_are_those_of_all_samples() -> None:
     states = after(at.start, 2)
     values = expected(at)
     for name in ("gap_next", "lag_next", "C_prev", "drift_z"):
-        assert values[name] == sum(Row(r)[name] for r in states) / len(states)
+        assert values[name] == sum(block_round(r)[name] for r in states) / len(states)
     assert "C_r_of_means" not in values and "C_r_of_means" in expected(Instance(at.start))
-    assert Row(replace(at.start, points=(), sigma_sq=Fraction(1))).next_states is None
+    assert advanced(replace(at.start, points=(), sigma_sq=Fraction(1))) is None
     noisy = Instance(replace(at.start, points=(), sigma_sq=Fraction(1)), 1)
     assert noisy.states == {} and expected(noisy) == {} and list(cases(noisy, to, False)) == []
 
@@ -347,7 +347,7 @@ def test_a_factor_two() -> None:
     """(46) halves the inner product: where G^r leads away from x*, it is charged too little."""
     w = verdict("fedbcgd.thm1.step46").witness
     (r,) = after(of_witness(w), w["round"])
-    found = Row(r)
+    found = block_round(r)
     assert found["inner"] > 0
     assert (
         found["dist_next"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bounds.fedbcgd.runs import BlockRound, Row, assignments, constants, curvatures
+from bounds.fedbcgd.runs import BlockRound, assignments, block_round, constants, curvatures
 
 F = Fraction
 Point = list[Fraction]
@@ -165,7 +165,7 @@ def test_every_expectation_by_trying_everything(name: str) -> None:
     tried = list(trials(r))
     brute = {key: sum((row[key] for row, _ in tried), F(0)) / len(tried) for key in tried[0][0]}
     brute["G_mean_sq"] = sum((brute.pop(f"G{e}") ** 2 for e in range(r.d)), F(0))
-    found = Row(r)
+    found = block_round(r)
     if r.points and r.x_star is not None:
         new = [mean(new[i] for _, new in tried) for i in range(r.M)]
         brute["C_r_of_means"] = sum((sq(minus(new[i], gradient(r, i, r.x_star))) for i in range(r.M)), F(0)) / r.M
@@ -178,7 +178,7 @@ def test_the_state_by_hand() -> None:
     """f_1 = y^2/2 + y, f_2 = y^2/2 - y, so f = y^2/2; x = 1, x_prev = 2, lam = 1/2, z = 0; a_i = 1, 3."""
     r = replace(LINE, H=(vectors(1), vectors(1)), b=vectors(1, -1), v=(F(-1),), points=vectors(1, 3), K=1)
     assert (r.alpha, r.gamma, r.x_star, r.mu, r.largest) == (2, 1, (0,), 1, 1)
-    found = Row(r)
+    found = block_round(r)
     by_hand = {"gap": 0, "gap_x": F(1, 2), "gap_x_prev": 2, "dist_sq": 0, "zx_sq": 1, "v_sq": 1, "grad_sq_x": 1}
     by_hand |= {"grad_sq_z": 0, "grad_sq_clients": 4, "mean_grad_sq": 2}  # 1 + 1, 1 - 1
     by_hand |= {"C_prev": 5, "lag": 2, "Xi": 5}  # c_i = 2, 2; grad f_i(x*) = 1, -1; grad f_i(x) = 2, 0
@@ -188,20 +188,20 @@ def test_the_state_by_hand() -> None:
 
 
 def test_what_does_not_exist_is_missing() -> None:
-    found = Row(replace(LINE, H=(vectors(-1),) * 3))
+    found = block_round(replace(LINE, H=(vectors(-1),) * 3))
     assert not {"gap", "gap_next", "dist_sq", "inner", "C_prev", "lag", "Xi"} & set(found)
     assert {"G_squared", "mu"} & set(constants(LINE)) == set()
     assert "mu" not in constants(replace(LINE, H=(vectors(0),) * 3))
-    assert {"lag", "C_prev"} <= set(Row(ROUNDS["two blocks, control variates"]))
-    assert not {"Xi", "Xi_r"} & set(Row(ROUNDS["two blocks, control variates"]))
+    assert {"lag", "C_prev"} <= set(block_round(ROUNDS["two blocks, control variates"]))
+    assert not {"Xi", "Xi_r"} & set(block_round(ROUNDS["two blocks, control variates"]))
     constant = replace(LINE, H=(vectors(0),) * 3, b=vectors(1, -2, 1))
-    assert constant.x_star == (0,) and Row(constant)["gap_next"] == 0
+    assert constant.x_star == (0,) and block_round(constant)["gap_next"] == 0
 
 
 @pytest.mark.parametrize("name", ["one client a block", "two clients a block", "everyone", "control variates"])
 def test_bends_of_0_change_nothing(name: str) -> None:
     r = ROUNDS[name]
-    assert Row(replace(r, bend=(F(0),) * r.M)) == Row(r)
+    assert block_round(replace(r, bend=(F(0),) * r.M)) == block_round(r)
 
 
 def test_the_minimiser_of_a_bent_function() -> None:
@@ -213,7 +213,7 @@ def test_the_minimiser_of_a_bent_function() -> None:
 
 def test_the_noise_of_fedbcgd_plus_cancels() -> None:
     r = ROUNDS["control variates"]
-    assert Row(r) == Row(replace(r, sigma_sq=F(0)))
+    assert block_round(r) == block_round(replace(r, sigma_sq=F(0)))
 
 
 def test_assignments() -> None:

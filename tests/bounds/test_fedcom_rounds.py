@@ -13,7 +13,7 @@ import sympy
 from sympy import Eq, Ge, Le, Rational
 
 from bounds.fedcom.rounds import ENDS, ROUNDS, cases, evidence, family, form_of, known_symbols
-from bounds.fedcom.runs import Run, measured
+from bounds.fedcom.runs import Run, rows
 from bounds.trials.claims import exp_above
 from theory import catalogue
 from theory.fedcom.symbols import (
@@ -194,7 +194,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     """The conditions hold at the witness and the claim does not, with sympy's numbers."""
     w = found.witness
     run = of_witness(w)
-    row = measured(run)[-1]
+    row = rows(run)[-1]
     values: dict[str, Any] = {name: value for name, value in row.items() if not isinstance(value, dict)}
     if "j" in w:
         per_client = {name: value for name, value in row.items() if isinstance(value, dict) and name != "drift"}
@@ -340,9 +340,9 @@ def test_functions_that_are_no_quadratics() -> None:
     found = ROUNDS.check(catalogue.find("fedcom.lemmaD1.corrected").with_claim(claim))
     assert found.status is Status.REFUTED and found.witness["bend"]
     run = of_witness(found.witness)
-    (row,) = measured(run)
+    (row,) = rows(run)
     assert row["inner"] > 3 * run.tau * row["grad_sq"]
-    (straight,) = measured(replace(run, bend=()))
+    (straight,) = rows(replace(run, bend=()))
     assert straight["inner"] <= 3 * run.tau * straight["grad_sq"]
 
 

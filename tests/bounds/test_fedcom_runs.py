@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bounds.fedcom.runs import Run, factorised, measured, minimum
+from bounds.fedcom.runs import Run, ldl, minimum, rows
 
 HALF = Fraction(1, 2)
 OF_A_ROUND = {
@@ -173,7 +173,7 @@ def enumerated(name: str) -> tuple[dict[Any, Fraction], ...]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_against_all_outcomes(name: str) -> None:
-    run, expected, found = RUNS[name], enumerated(name), measured(RUNS[name])
+    run, expected, found = RUNS[name], enumerated(name), rows(RUNS[name])
     assert len(found) == run.R
     drift_start = expected[0]["drift_mean"]
     for r, (values, row) in enumerate(zip(found, expected, strict=True)):
@@ -214,7 +214,7 @@ def test_against_all_outcomes(name: str) -> None:
 
 def test_the_start_by_hand() -> None:
     """f_1 = w^2/2 + w, f_2 = w^2/4 - 2 w: f = 3 w^2 / 8 - w/2, minima at -1, 4 and 2/3."""
-    (first, _) = measured(RUNS["two clients, two rounds"])
+    (first, _) = rows(RUNS["two clients, two rounds"])
     assert first["f_gap"] == Fraction(3, 8) - HALF + Fraction(1, 6)
     assert first["fj_gap_mean"] == (Fraction(3, 2) + HALF + (Fraction(1, 4) - 2) + 4) / 2
     assert first["dist_sq_mean"] == Fraction(2**2 + 3**2, 2)
@@ -224,7 +224,7 @@ def test_the_start_by_hand() -> None:
 def test_bends_of_0_change_nothing() -> None:
     for name in ("the same coin", "FedCOM", "concave"):
         run = replace(RUNS[name], R=2)
-        assert measured(replace(run, bend=(Fraction(0),) * run.m)) == measured(run)
+        assert rows(replace(run, bend=(Fraction(0),) * run.m)) == rows(run)
 
 
 @pytest.mark.parametrize(
@@ -244,9 +244,9 @@ def test_the_minimum_of_a_bent_function(left: int, right: int, slope: int, lowes
     assert minimum(*map(Fraction, (left, right, slope))) == lowest
 
 
-def test_a_covariance_is_factorised() -> None:
+def test_a_covariance_is_ldl() -> None:
     for C in ([[2, 1, 1], [1, 1, 1], [1, 1, 1]], [[0, 0, 0], [0, 4, -2], [0, -2, 3]]):
-        L, D = factorised([[Fraction(x) for x in row] for row in C])
+        L, D = ldl([[Fraction(x) for x in row] for row in C])
         assert [[sum(L[i][k] * D[k] * L[j][k] for k in range(3)) for j in range(3)] for i in range(3)] == C
         assert all(L[i][i] == 1 and not any(L[i][i + 1 :]) for i in range(3)) and min(D) >= 0
 
@@ -254,22 +254,22 @@ def test_a_covariance_is_factorised() -> None:
 def test_the_error_of_the_tracking_grows_by_q() -> None:
     """Without curvature and with one coin, w stays; a round multiplies delta_j - b_j by 1 - alpha Z."""
     run = a_run((0, 0), (1, -1), 0, 0, 3, True, 2, 5)
-    assert [row["tracking_sq"] for row in measured(run)] == [3**r for r in range(5)]
+    assert [row["tracking_sq"] for row in rows(run)] == [3**r for r in range(5)]
     damped = replace(run, alpha=Fraction(1, 4))
-    assert [row["tracking_sq"] for row in measured(damped)] == [Fraction(3, 4) ** r for r in range(5)]
+    assert [row["tracking_sq"] for row in rows(damped)] == [Fraction(3, 4) ** r for r in range(5)]
 
 
 def test_what_does_not_matter() -> None:
     """q = 0 makes all coins alike; alpha needs clients."""
     plain = replace(RUNS["two clients, two rounds"], q=Fraction(0))
-    assert measured(plain) == measured(replace(plain, shared=True))
+    assert rows(plain) == rows(replace(plain, shared=True))
     alone = RUNS["one client"]
-    assert measured(alone) == measured(replace(alone, alpha=Fraction(0), shared=True))
+    assert rows(alone) == rows(replace(alone, alpha=Fraction(0), shared=True))
 
 
 def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
     run = RUNS["three rounds"]
-    assert measured(replace(run, R=2)) == measured(run)[:2]
+    assert rows(replace(run, R=2)) == rows(run)[:2]
 
 
 @pytest.mark.parametrize(

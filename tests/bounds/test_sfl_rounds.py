@@ -376,3 +376,13 @@ def test_evidence_is_known_to_the_paper() -> None:
     known = [e.statement for e in sfl.evidence() if e.check == ROUNDS.check]
     assert known == [f"sfl.{name}" for name in IDS] and len(set(known)) == 47
     assert {e.kind for e in exactly.evidence()} == {"search"}
+
+
+def test_a_condition_that_a_definition_decides() -> None:
+    """S = M makes S <= M true; S = M + 1 makes it false, so that no instance is left."""
+    lemma = catalogue.find("sfl.lemma5")
+    (form,) = form_of(replace(lemma, where={S: M}))
+    assert len(form.conditions) + len(form.on_step) == len(lemma.when)
+    assert any(True for _ in exactly.family(form, False))
+    (none,) = form_of(replace(lemma, where={S: M + 1}))
+    assert not any(True for _ in exactly.family(none, False))

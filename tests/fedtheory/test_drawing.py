@@ -20,27 +20,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_all_but_one_are_taken_while_the_code_is_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert drawing.committed() == {}
+    assert drawing.current() == {}
     drawing.keep(FIGURES, folder)
     left = set()
     for commit in ("0", "1", "2"):
         monkeypatch.setattr(drawing, "commit", lambda commit=commit: commit)
-        known = drawing.committed()
+        known = drawing.current()
         assert len(known) == 2 and all(FIGURES[name] == files for name, files in known.items())
         left |= FIGURES.keys() - known.keys()
     assert left == FIGURES.keys()  # each commit chooses one
     monkeypatch.setattr(drawing, "_code", lambda: "other code")
-    assert drawing.committed() == {}
+    assert drawing.current() == {}
 
 
 def test_a_figure_that_somebody_changed_is_drawn_again(folder: Path) -> None:
     drawing.keep(FIGURES, folder)
     (folder / "two.png").write_bytes(b"painted")
-    assert "two" not in drawing.committed()
+    assert "two" not in drawing.current()
     (folder / "one.csv").unlink()
-    assert drawing.committed() == {}
+    assert drawing.current() == {}
     (folder / "made_of.json").write_text("[")
-    assert drawing.committed() == {}
+    assert drawing.current() == {}
 
 
 def test_figures_elsewhere_are_not_the_committed_ones(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -194,7 +194,7 @@ def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: i
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     given = {"x": x, "v": v, "g0*": BENT[0][2]} | {f"c{i}": slope(BENT[i], a) for i, a in enumerate(points)}
     clients = {f"{i}.": client for i, client in enumerate(BENT)}
-    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.Row(run))
+    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.block_round(run))
 
 
 @pytest.mark.parametrize("name", ["lemmaD2.corrected", "lemmaD3.summed", "lemmaE2.corrected"])
@@ -213,7 +213,7 @@ def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: 
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     own = {"": clients[0]} if alike else {f"{j}.": client for j, client in enumerate(clients)}
     at = known(scene, own, {"w": w, "d0": F(0)}, sigma)
-    compared(scene, at, exact_fedcom.measured(run)[0], least=2)
+    compared(scene, at, exact_fedcom.rows(run)[0], least=2)
 
 
 @pytest.mark.parametrize(
