@@ -299,7 +299,8 @@ class _Round:
 
     def __init__(self, r: BlockRound, clients: int) -> None:
         self.r = r
-        draws = (1 if r.together else clients) * r.T if r.noisy else 0
+        self.biased = r.law in ("biased", "leaning")
+        draws = (1 if r.together else clients) * r.T if r.noisy and not self.biased else 0
         self.signs = np.array(list(product((1, -1), repeat=draws)), dtype=object) if r.bend else None
         if self.signs is not None:
             self.weights = np.full(len(self.signs), Fraction(1, len(self.signs)))
@@ -324,8 +325,7 @@ class _Round:
     def noise(self, client: int, turn: int, t: int, at: RandomVector) -> RandomVector | int:
         """The noise of a gradient at a point, or, where gradients are biased, its error."""
         r, draw = self.r, (0 if self.r.together else turn - 1) * self.r.T + t
-        biased = r.law in ("biased", "leaning")
-        if not biased and not r.noisy:
+        if not self.biased and not r.noisy:
             return 0  # it can be added to any vector
         if self.signs is None:
             values = np.full(at.values.shape, _ZERO)
@@ -336,7 +336,7 @@ class _Round:
         else:
             size = np.full(at.values.shape, r.sigma)
             size = np.where(at.values != self.x.values, size, 0 * size) if r.points else size
-        return RandomVector(size if biased else size * self.signs[:, draw], self.weights)
+        return RandomVector(size if self.biased else size * self.signs[:, draw], self.weights)
 
     def of(self, groups: Groups) -> Trace:
         """The round of these client blocks."""
