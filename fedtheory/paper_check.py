@@ -55,8 +55,9 @@ its statement. So each statement that is proved, conditional or tested is change
 evidence runs again; the table of each paper counts the changes that the evidence *notices*: nothing speaks for the
 changed statement any more, or something against it. Not counted: changes that z3 shows to be weaker; sharper bounds
 within the room of the proof; conditions and assumptions that the proof does not use; for a statement that is only
-tested, conditions that follow from its other parts. *Not noticed* lists the other changes. If a statement is only
-tested, a constant can change within its slack without notice. Measured numbers, in tables and settings of
+tested, conditions that follow from its other parts. A change is *undecided* if no instance refutes it, but a proof
+fails, or the tests give other numbers: the changed statement may be true, as a bound that changes within its slack. The
+shares count it as not noticed. *Not noticed* lists the other changes. Measured numbers, in tables and settings of
 experiments, are counted separately: another measurement is not another claim. `fedtheory verify ID --mutate` computes
 all this again for one statement.
 
