@@ -13,7 +13,8 @@ Expressions keep the printed order.  An integer may stand for a `Number`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 _SUM, _PRODUCT, _ATOM = range(3)  # how tightly an expression binds
@@ -401,6 +402,41 @@ class Line:
 
     def __str__(self) -> str:
         return "  " * self.depth + "; ".join(map(str, self.steps))
+
+    @property
+    def idle(self) -> bool:
+        """Whether it does nothing: a remark."""
+        return all(isinstance(step, Do) and step.action == "note" for step in self.steps)
+
+    def commutes(self, other: Line) -> bool:
+        """Whether the two lines, which follow each other, may change places: remarks, and equations of other variables."""
+        if self.depth != other.depth or not all(isinstance(s, Do | Let) for s in (*self.steps, *other.steps)):
+            return False
+        if self.idle or other.idle:
+            return True
+        if not all(isinstance(step, Let) for step in (*self.steps, *other.steps)):
+            return False
+        (own, reads), (others, theirs) = (_variables(line.steps) for line in (self, other))
+        return not (own & (others | theirs) or reads & others)
+
+
+def _variables(steps: tuple[Step, ...]) -> tuple[set[str], set[str]]:
+    """The names of the variables that equations set, and of those that they read, in indices too."""
+    equations = [step for step in steps if isinstance(step, Let)]
+    read = [part for step in equations for part in (step.target.at, step.value)]
+    return {step.target.variable.name for step in equations}, {e.variable.name for part in read for e in _entries(part)}
+
+
+def _entries(e: Any) -> Iterator[Entry]:
+    """The entries of variables in an expression."""
+    if isinstance(e, Entry):
+        yield e
+    if isinstance(e, tuple):
+        for part in e:
+            yield from _entries(part)
+    elif is_dataclass(e) and not isinstance(e, type):
+        for part in fields(e):
+            yield from _entries(getattr(e, part.name))
 
 
 @dataclass(frozen=True)

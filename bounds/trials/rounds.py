@@ -122,13 +122,20 @@ class Rounds(Generic[Instance, OfPaper]):
             if not balance.holds:
                 return self._refuted(instance, form, False)
             largest = max(largest, balance.ratio)
+        further: dict[str, Any] = {}  # need / room of each further inequality
         for instance, _, form in seen:
-            if self._violated(instance, form, True) is not None:
-                return self._refuted(instance, form, True)
+            for balance in (case.balance for case in self.cases(instance, form, True)):
+                if not balance.holds:
+                    return self._refuted(instance, form, True)
+                if not balance.equality:
+                    further[balance.says] = max(further.get(balance.says, 0), balance.ratio)
         says = (
             f"exact on {len(seen)} instances ({self.searched}), and in a search of {changes} more from each of the {starts} "
             "worst"
         )
+        if any(further.values()):
+            slacks = ", ".join(f"{float(1 / need):.4g}" for need in further.values() if need)
+            says += f"; further inequalities with slack {slacks}"
         return Verdict(Status.TESTED, says, slack=float(1 / largest) if largest else None)
 
     def tightest(self, instance: Instance, form: OfPaper) -> Balance | None:

@@ -410,16 +410,18 @@ def _implied(name: StrEnum, constants: tuple[sympy.Expr, ...], own: Properties) 
 
 
 def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, Statement]]:
-    """A line with plus instead of minus, a line left out, two lines exchanged."""
+    """A line with plus instead of minus, a line left out, two lines exchanged; no change that changes nothing."""
     lines = claim.lines
     for line in lines:
         if turned(line) != line:
             yield f"line {line.number}: plus for minus", statement.with_claim(claim.having(turned(line)))
     for i, line in enumerate(lines):
-        yield f"without line {line.number}", statement.with_claim(Listing((*lines[:i], *lines[i + 1 :])))
+        if not line.idle:
+            yield f"without line {line.number}", statement.with_claim(Listing((*lines[:i], *lines[i + 1 :])))
     for i, (one, two) in enumerate(pairwise(lines)):
-        exchanged = Listing((*lines[:i], two, one, *lines[i + 2 :]))
-        yield f"lines {one.number} and {two.number} exchanged", statement.with_claim(exchanged)
+        if not one.commutes(two):
+            exchanged = Listing((*lines[:i], two, one, *lines[i + 2 :]))
+            yield f"lines {one.number} and {two.number} exchanged", statement.with_claim(exchanged)
 
 
 # Words in a sentence about an experiment, and their contraries

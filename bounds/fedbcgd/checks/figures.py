@@ -442,7 +442,7 @@ def logreg(statement: Statement, full: bool = False) -> Verdict:
     problem = _alone(Logistic, None if full else 100)
     L, reg = problem.smoothness, problem.regularisation
     for x in _points(problem.d):
-        known = {"f": Point(float(problem.value(x))), "x": x, "reg": reg, "L": L, **_signed(problem)}
+        known = {"f": Point(x, float(problem.value(x))), "x": x, "reg": reg, "L": L, **_signed(problem)}
         if wrong := _wrong(_words(statement), f"{problem.name}, ||x|| = {np.linalg.norm(x):.3g}", known):
             return wrong
     least, largest = _spectrum(problem)
@@ -467,11 +467,11 @@ def sigmoid_erm(statement: Statement, full: bool = False) -> Verdict:
     for x in _points(problem.d):
         where = f"{problem.name}, ||x|| = {np.linalg.norm(x):.3g}"
         losses = [_of_sample(problem, row, x) for row in range(signed["samples"])]
-        known = {"f": Point(float(problem.value(x))), "x": x, "reg": problem.regularisation, **signed}
-        if wrong := _wrong([total], where, {**known, "f_i": [Point(v) for v in losses]}):
+        known = {"f": Point(x, float(problem.value(x))), "x": x, "reg": problem.regularisation, **signed}
+        if wrong := _wrong([total], where, {**known, "f_i": [Point(x, v) for v in losses]}):
             return wrong
         for a, b, loss in zip(signed["a_i"], signed["b_i"], losses, strict=True):
-            if wrong := _wrong([single], where, {"f_i": Point(loss), "x": x, "a_i": a, "b_i": b}):
+            if wrong := _wrong([single], where, {"f_i": Point(x, loss), "x": x, "a_i": a, "b_i": b}):
                 return wrong
     least, largest = _spectrum(problem)
     L = problem.smoothness + problem.regularisation

@@ -643,12 +643,15 @@ def _by_hand(problem: Logistic, x: Array, client: int) -> Array:
 
 @dataclass(frozen=True)
 class Point:
-    """A function by its value at the only point of evaluation."""
+    """A function by its value at one point."""
 
+    x: Array
     known: float
 
     def value(self, x: Any) -> Any:
-        """f(x)."""
+        """f(x).  Raises ValueError at another point."""
+        if not np.array_equal(x, self.x):
+            raise ValueError(f"the function at {x}: expected it at {self.x}")
         return self.known
 
     def gradient(self, x: Any) -> Any:
@@ -665,7 +668,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
         values = found.client_values(x)
         for m in range(found.M):
             losses = _by_hand(found, x, m)
-            known = {"f": Point(float(found.value(x))), "f_i": Point(float(values[m])), "x": x, "M": found.M,
+            known = {"f": Point(x, float(found.value(x))), "f_i": Point(x, float(values[m])), "x": x, "M": found.M,
                      "n_i": len(losses), "over_M": values.tolist(), "over_n_i": losses.tolist()}  # fmt: skip
             # the two sums run over different families with the same symbol
             apart = [

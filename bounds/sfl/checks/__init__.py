@@ -13,9 +13,9 @@ from theory.statement import Evidence
 
 def evidence() -> list[Evidence]:
     """The checks of listings, assumptions, partitions and figures."""
-    exdir = partial(partitioned, deal=partitions.exdir, seeds=250, family="ExDir(2, 2), 5 classes, 6 clients")
+    exdir = partial(partitioned, deal=partitions.exdir, seeds=250, family="ExDir(2, 3), 5 classes, 6 clients")
     quantity = partial(partitioned, deal=partitions.quantity, seeds=50, family="Quantity(2), 5 classes, 6 clients")
-    dirichlet = partial(partitioned, deal=partitions.dirichlet, seeds=200, family="Dir(2), 5 classes, 6 clients")
+    dirichlet = partial(partitioned, deal=partitions.dirichlet, seeds=200, family="Dir(3), 5 classes, 6 clients")
     return [
         Evidence("sfl.alg1", "run", partial(listing, algorithm=SFL)),
         Evidence("sfl.alg2", "run", partial(listing, algorithm=PFL)),

@@ -44,11 +44,11 @@ def _dealt(partition: Partition, **symbols: float) -> Dealt:
 
 
 _LABELS = np.repeat(np.arange(5), 60)  # 60 samples a class are divided equally by one to six owners
-_ALPHA = 2.0
+_ALPHA = 3.0
 
 
 def exdir(seed: int) -> Dealt:
-    """ExDir(2, 2) of five classes on six clients."""
+    """ExDir(2, 3) of five classes on six clients."""
     return _dealt(partitions.exdir(_LABELS, 6, 2, _ALPHA, seed), C=2.0, alpha=_ALPHA)
 
 

@@ -282,7 +282,7 @@ def drawn_printed(p: Argument) -> Fact:
     jensen = 1 / M**2 * p.by(rules.JENSEN_OVER, ALL.of_client(ALL.stochastic), A)
     mean = p.have("Jensen", every_sq / M**2, "<=", each_sq / M, jensen)
     at = {sample_sq: G_sq, grad_sq_x: mean.quantity, mean_grad_sq: mean.value}
-    return p.claim("lemma4.part1", at, under=[at_most(mean.quantity, mean.value)])
+    return p.claim("lemma4.part1", at, under=[mean])
 
 
 def three_terms(p: Argument) -> Fact:

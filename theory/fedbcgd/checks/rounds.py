@@ -82,7 +82,6 @@ from theory.fedbcgd.symbols import (
 )
 from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, Symbols
-from theory.proofs.arithmetic import at_most
 from theory.proofs.forms import gradient
 from theory.proofs.ledger import powers
 from theory.properties import Property
@@ -168,7 +167,7 @@ def sample_most(p: Argument) -> None:
 def mean_of_sample(p: Argument) -> Fact:
     """The correct Lemma 4: the square of the mean plus the dispersion of the gradients."""
     jensen = jensen_at_x(p)
-    return p.claim("lemma4.part1.corrected", under=[at_most(jensen.quantity, jensen.value)])
+    return p.claim("lemma4.part1.corrected", under=[jensen])
 
 
 # The virtual gradient of FedBCGD
@@ -251,7 +250,7 @@ def square_printed(p: Argument) -> None:
     """(48) as printed: Lemma 4 (27), then Lemma 2."""
     fact = three_parts(p)
     jensen = jensen_at_x(p)
-    sample = p.claim("lemma4.part1", under=[at_most(jensen.quantity, jensen.value)])
+    sample = p.claim("lemma4.part1", under=[jensen])
     p.conclude(p.put(fact, sample, p.claim("lemma2"), gradient_and_gap(p)))
 
 
