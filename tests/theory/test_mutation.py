@@ -99,3 +99,15 @@ def test_what_nobody_notices_is_told() -> None:
     left = {one.change.what for one in found if one.still and one.change.part != "dimension"}
     assert left == {"without the condition gamma <= 1/d", "the condition gamma <= 1/d with twice the room"}
     assert all(one.by == ("ledger",) for one in found if not one.still)
+
+
+def test_lines_that_change_nothing_are_not_changed() -> None:
+    """Algorithm 5 of FedCOM sets delta and nu in lines 1, 2 and 11, 12; line 22 of Algorithm 3 of FedBCGD is a remark."""
+    whats = {
+        id_: {c.what for c in mutations(catalogue.find(id_))} for id_ in ("fedcom.alg5.own", "fedbcgd.alg3.corrected")
+    }
+    compression, blocks = whats.values()
+    assert not {"lines 1 and 2 exchanged", "lines 11 and 12 exchanged"} & compression
+    assert {"lines 7 and 8 exchanged", "lines 12 and 13 exchanged", "without line 11"} <= compression
+    assert not {"without line 22", "lines 22 and 23 exchanged", "lines 25 and 26 exchanged"} & blocks
+    assert {"without line 23", "lines 23 and 24 exchanged", "lines 24 and 25 exchanged"} <= blocks
