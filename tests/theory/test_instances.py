@@ -226,6 +226,7 @@ def says(expression: sympy.Expr, **values: Any) -> Callable[[], Any]:
         (lambda: sides(Relations((Eq(x, y),)), {"x": P, "y": np.ones(3)}), r"two vectors of one length"),
         (says(E(x), x=P), r"Expectation\(x\): expected a law to take the expectation over"),
         (lambda: value_at(E(x), {}, [(0.5, {"x": P})]), r"the probabilities \[0.5\] do not sum to 1"),
+        (lambda: interpret(Value(h, x), {"h": [1], "x": 1}), r"h = \[1\]: expected a function"),
         (lambda: interpret(sympy.Tuple(x), {"x": 1}), r"is no expression but a Tuple"),
     ],
 )

@@ -72,6 +72,12 @@ def interpret(
             raise ValueError(f"{part} is a sequence: expected a number or a vector")
         return value
 
+    def function(part: sympy.Basic) -> Any:
+        found = of(part)
+        if not hasattr(found, "value"):
+            raise ValueError(f"{part} = {found!r}: expected a function")
+        return found
+
     def total(parts: Iterable[Any]) -> Any:
         return reduce(add, parts, number(sympy.Integer(0)))
 
@@ -88,11 +94,11 @@ def interpret(
     if isinstance(e, Inner):
         return _inner(*map(of, e.args))
     if isinstance(e, Value):
-        return of(e.args[0]).value(of(e.args[1]))
+        return function(e.args[0]).value(of(e.args[1]))
     if isinstance(e, Grad):
-        return of(e.args[0]).gradient(of(e.args[1]))
+        return function(e.args[0]).gradient(of(e.args[1]))
     if isinstance(e, Bregman):
-        h, x, y = map(of, e.args)
+        h, x, y = function(e.args[0]), of(e.args[1]), of(e.args[2])
         return h.value(x) - h.value(y) - _inner(h.gradient(y), x - y)
     if isinstance(e, sympy.Sum):
         *inside, (index, low, high) = e.limits
