@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 Found = TypeVar("Found")
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+def _word(number: int) -> Keys:
+    """A 64-bit word as an array without axes, which numpy reads faster than a number."""
+    return np.asarray(number, np.uint64)
+
+
+_GAMMA = _word(0x9E3779B97F4A7C15)
+_FACTORS = _word(0xBF58476D1CE4E5B9), _word(0x94D049BB133111EB)
+_SHIFTS = _word(30), _word(27), _word(31)
 _TO_UNIT = np.float32(2.0**-24)
 _EPOCHS = 2**40  # the sub-stream of a round's first order; no local step has so large a number
 _APART = 2**41  # that of the first local step's numbers beside the sample
@@ -41,11 +49,11 @@ class Purpose(IntEnum):
 
 def _mix(z: Keys) -> Keys:
     """SplitMix64's finaliser, a bijection of 64-bit words (array in, new array out)."""
-    z = z ^ (z >> np.uint64(30))
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
-    z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
+    z = z ^ (z >> _SHIFTS[0])
+    z *= _FACTORS[0]
+    z ^= z >> _SHIFTS[1]
+    z *= _FACTORS[1]
+    z ^= z >> _SHIFTS[2]
     return z
 
 
@@ -71,19 +79,18 @@ def _uniform(words: Keys) -> NDArray[np.float64]:
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _normal(words: Keys) -> NDArray[np.float32]:
+def _normal(words: Keys) -> NDArray[np.float64]:
     """Two standard normal numbers a word, by Box and Muller from 24-bit uniforms (the tails end at 5.77)."""
-    radius = (words >> np.uint64(40)).astype(np.float32)
-    radius += np.float32(1)
+    halves = (np.ascontiguousarray(words, "<u8").view("<u4") >> np.uint32(8)).astype(np.float32)
+    radius = halves[..., 1::2] + np.float32(1)
     radius *= _TO_UNIT
     np.log(radius, out=radius)
     radius *= np.float32(-2)
     np.sqrt(radius, out=radius)
-    angle = (words.astype(np.uint32) >> np.uint32(8)).astype(np.float32)
-    angle *= np.float32(2 * np.pi) * _TO_UNIT
-    out = np.empty((*words.shape[:-1], 2, words.shape[-1]), np.float32)
-    np.multiply(radius, np.cos(angle), out=out[..., 0, :])
-    np.multiply(radius, np.sin(angle), out=out[..., 1, :])
+    angle = halves[..., ::2] * (np.float32(2 * np.pi) * _TO_UNIT)
+    out = np.empty((*words.shape[:-1], 2, words.shape[-1]))
+    out[..., 0, :] = radius * np.cos(angle)
+    out[..., 1, :] = radius * np.sin(angle)
     return out.reshape(*words.shape[:-1], -1)
 
 
@@ -91,7 +98,7 @@ def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
     """`_uniform` of the first `count` words of each stream, made by torch on the device `place`: (..., count)."""
     import torch
 
-    def signed(word: int | np.uint64) -> int:  # torch's 64-bit words are signed; it too computes modulo 2^64
+    def signed(word: Keys) -> int:  # torch's 64-bit words are signed; it too computes modulo 2^64
         return (int(word) + 2**63) % 2**64 - 2**63
 
     def shifted(z: Any, by: int) -> Any:  # torch's right shift copies the sign bit
@@ -99,8 +106,8 @@ def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
 
     steps = torch.arange(1, count + 1, dtype=torch.int64, device=place) * signed(_GAMMA)
     z = torch.as_tensor(np.ascontiguousarray(keys).view(np.int64), device=place)[..., None] + steps
-    z = (z ^ shifted(z, 30)) * signed(0xBF58476D1CE4E5B9)
-    z = (z ^ shifted(z, 27)) * signed(0x94D049BB133111EB)
+    z = (z ^ shifted(z, 30)) * signed(_FACTORS[0])
+    z = (z ^ shifted(z, 27)) * signed(_FACTORS[1])
     z = z ^ shifted(z, 31)
     return shifted(z, 11).to(torch.float64) * 2.0**-53
 
@@ -167,7 +174,7 @@ class Local:
             self.numbers(k, count, _uniform)
             assert self._ahead is not None
             _, first, uniform = self._ahead
-            within = (uniform * sizes[client][..., None]).astype(np.int64)
+            within = (uniform * sizes.take(client)[..., None]).astype(np.int64)
             held = self._places = (client, first, within + (client * stride)[..., None])
         return held[2][k - held[1]]
 
@@ -185,7 +192,7 @@ class Draw(NamedTuple):
         """look_up(), the clients' own data: computed at the first local step, cached while `client` is the same array."""
         return self.local.once(client, look_up)
 
-    def normal(self, d: int) -> NDArray[np.float32]:
+    def normal(self, d: int) -> NDArray[np.float64]:
         """Standard normal numbers (N, *clients, d); do not write to them."""
         return self.local.numbers(self.step, (d + 1) // 2, _normal)[..., :d]
 

@@ -41,13 +41,17 @@ class Shards:
         """
         if batch is None:
             return draw.once(client, lambda: self.take(client, None))
-        rows = draw.places(client, self.sizes, self.features.shape[1], batch)
-        return (*self._taken(rows), np.full((1, 1), 1 / batch))
+        return self._taken(draw.places(client, self.sizes, self.features.shape[1], batch))
 
-    def _taken(self, rows: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Features and targets at these places among all padded samples."""
-        features, targets = (part.reshape(-1, part.shape[-1]) for part in (self.features, self.targets))
-        return features.take(rows, axis=0), targets.take(rows, axis=0)
+    @cached_property
+    def _padded(self) -> tuple[Array, Array]:
+        """Features and targets of all samples, padding included: (M n_max, .)."""
+        return self.features.reshape(-1, self.features.shape[-1]), self.targets.reshape(-1, self.targets.shape[-1])
+
+    def _taken(self, rows: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+        """Features, targets and equal weights of the samples at these places (..., samples) among all padded ones."""
+        features, targets = self._padded
+        return features.take(rows, axis=0), targets.take(rows, axis=0), np.asarray(1 / rows.shape[-1])
 
     def take(self, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> tuple[Array, Array, Array]:
         """Features, targets, sample weights of the samples `rows`, each (N or 1, *clients, samples, .); None: of all.
@@ -57,8 +61,7 @@ class Shards:
         if rows is None:
             features, targets, weights = (of_clients(p, client) for p in (self.features, self.targets, self.weights))
             return features, targets, weights
-        rows = rows + (client * self.features.shape[1])[..., None]
-        return (*self._taken(rows), np.full((1, 1), 1 / rows.shape[-1]))
+        return self._taken(rows + (client * self.features.shape[1])[..., None])
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
@@ -144,9 +147,9 @@ def one_hot(labels: NDArray[np.int64], classes: int) -> Array:
 def softmax(z: Array) -> Array:
     """exp(z) / sum exp(z) along the last axis; fast, because it runs at every local step."""
     first = np.array(z.reshape(-1, z.shape[-1]).T, order="C")  # numpy is slow along a short last axis
-    first -= first.max(0)
+    first -= np.maximum.reduce(first)
     np.exp(first, out=first)
-    first /= first.sum(0)
+    first /= np.add.reduce(first)
     return np.ascontiguousarray(first.T).reshape(z.shape)
 
 
@@ -232,7 +235,9 @@ class Logistic:
         return own if self.weights is None else own | {"weights": self.weights.tolist()}
 
     def _residual(self, z: Array, targets: Array) -> Array:
-        return (expit(z) if self.columns == 1 else softmax(z)) - targets
+        r: Array = expit(z) if self.columns == 1 else softmax(z)
+        r -= targets
+        return r
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
@@ -262,8 +267,11 @@ class Logistic:
 
     def _mean_gradient(self, x: Array, A: Array, T: Array, weights: Array) -> Array:
         W = x.reshape(*x.shape[:-1], -1, self.columns)
-        r = self._residual(A @ W, T) * weights
-        return (A.swapaxes(-1, -2) @ r).reshape(x.shape) + self.regularisation * x
+        r = self._residual(A @ W, T)
+        r *= weights
+        g = (A.swapaxes(-1, -2) @ r).reshape(x.shape)
+        g += self.regularisation * x
+        return g
 
     @cached_property
     def _pooled(self) -> tuple[Array, Array, Array]:

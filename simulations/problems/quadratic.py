@@ -94,12 +94,13 @@ class Quadratic:
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
-        H, b = draw.once(client, lambda: (self.H[client], self.b[client]))
+        H, b = draw.once(client, lambda: (self.H.take(client, axis=0), self.b.take(client, axis=0)))
         if self.d == 1:
             g = x * H[..., 0]
         elif client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
-            flat = x.reshape(-1, *x.shape[-2:]).swapaxes(0, 1)  # (S, E N, d)
-            g = np.matmul(flat, H[0]).swapaxes(0, 1).reshape(x.shape)
+            g = np.empty(x.shape)
+            flat, products = (a.reshape(-1, *x.shape[-2:]).swapaxes(0, 1) for a in (x, g))  # (S, E N, d)
+            np.matmul(flat, H[0], out=products)
         else:
             g = np.matmul(x[..., None, :], H)[..., 0, :]
         g += b
@@ -113,9 +114,9 @@ class Quadratic:
         return np.moveaxis(products, -2, 0) + self.b[client]
 
     @cached_property
-    def _noise_scale(self) -> np.float64:
-        """Standard deviation of one coordinate of the noise; a numpy number, so that the product is not float32."""
-        return np.float64(self.sigma) / np.sqrt(self.d)
+    def _noise_scale(self) -> Array:
+        """Standard deviation of one coordinate of the noise, as an array without axes, which numpy reads fastest."""
+        return np.asarray(self.sigma / np.sqrt(self.d))
 
     @cached_property
     def mean(self) -> tuple[Array, Array]:
