@@ -9,8 +9,8 @@ REPORT := $(VENV)/.report
 report: $(REPORT)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
 
-# The tests use all cores; more threads would only wait for each other
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+# The tests use all cores; more threads and processes would only wait for each other
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 LOKY_MAX_CPU_COUNT=1 $(BIN)/python -m pytest
 
 test: $(READY) format  ## lint, types, tests
 	$(MAKE) --no-print-directory --jobs 2 types pytest

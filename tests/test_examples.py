@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from theory import catalogue
 
 HOUSE = Path(__file__).parents[1]
@@ -19,12 +17,7 @@ RATES = {"scaffold.thm1": "refuted", "scaffold.thm3": "refuted"}  # by their uni
 
 
 def fedtheory(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "fedtheory.cli", "--path", str(HOUSE / "examples"), *arguments],
-        env=os.environ | {"PYTHONPATH": str(HOUSE), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-    )
+    done = forked.fedtheory("--path", "examples", *arguments, cwd=HOUSE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

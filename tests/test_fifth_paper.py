@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from fedtheory.new_paper import write_paper
+from tests import forked
+from tests.forked import Done
 
 HOUSE = Path(__file__).parents[1]
 FILES = ("__init__", "algorithms", "arenas", "checks", "figures", "statements", "test_paper")
@@ -36,8 +38,8 @@ def python(papers: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def fedtheory(papers: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return python(papers, "-m", "fedtheory.cli", "--path", str(papers), *arguments)
+def fedtheory(papers: Path, *arguments: str) -> Done:
+    return forked.fedtheory("--path", str(papers), *arguments, cwd=papers)
 
 
 def test_its_statements_are_verified_by_evidence_that_can_fail(papers: Path) -> None:
@@ -75,7 +77,7 @@ def test_it_is_found_by_every_command(papers: Path) -> None:
     for command in (["show", "mine.thm"], ["list", "--paper", "mine"], ["figures", "--list"], ["glossary", "R"]):
         done = fedtheory(papers, *command)
         assert done.returncode == 0 and "mine" in done.stdout, done.stderr
-    assert "unknown statement" in python(papers, "-m", "fedtheory.cli", "show", "mine.thm").stderr
+    assert "unknown statement" in forked.fedtheory("show", "mine.thm", cwd=papers).stderr
 
 
 def test_its_own_tests_pass_and_it_is_well_written(papers: Path) -> None:
@@ -158,7 +160,7 @@ def test_an_installed_paper_is_found_by_its_entry_point(papers: Path, tmp_path: 
 )
 def test_names_that_cannot_be(name: str, says: str, papers: Path) -> None:
     before = sorted(papers.iterdir())
-    done = python(papers, "-m", "fedtheory.cli", "new-paper", name)
+    done = forked.fedtheory("new-paper", name, cwd=papers)
     assert done.returncode == 2 and says in done.stderr and sorted(papers.iterdir()) == before
 
 
@@ -209,7 +211,7 @@ def test_a_file_alone_that_fails_is_one_line(text: str, says: str, tmp_path: Pat
 
 
 def test_a_folder_that_is_none() -> None:
-    done = python(HOUSE, "-m", "fedtheory.cli", "--path", "/no/such/folder", "list")
+    done = forked.fedtheory("--path", "/no/such/folder", "list", cwd=HOUSE)
     assert done.returncode == 2 and "no folder '/no/such/folder'" in done.stderr
-    done = python(HOUSE, "-m", "fedtheory", "--path", "a:b", "list")
+    done = forked.fedtheory("--path", "a:b", "list", cwd=HOUSE)
     assert done.returncode == 2 and "expected a folder without ':' in its path" in done.stderr

@@ -375,16 +375,17 @@ def test_figure_6_told_otherwise() -> None:
     assert found.witness["loss after 150 rounds"]["FedCOMGATE"] > 2
 
 
-@pytest.mark.parametrize(("key", "count"), [(("fedcom.fig6", "run"), 2), (("fedcom.fig9", "moments"), 4)])
-def test_a_figure_told_otherwise(key: tuple[str, str], count: int) -> None:
-    """Against every sentence's contrary something speaks, against the sentences nothing; none is refuted or holds."""
-    statement = catalogue.find(key[0])
-    changed = {what: new for what, new in mutations(statement) if what.startswith("claim")}
-    assert len(changed) == count
-    found = {what: verdict(new, key[1]) for what, new in changed.items()}
-    assert {what for what, verdict in found.items() if not verdict.witness} == set()
-    assert {v.status for v in (printed(key), *found.values())} == {Status.ANALOGUE}
-    assert not printed(key).witness
+TOLD = {("fedcom.fig6", "run"): 2, ("fedcom.fig9", "moments"): 4}
+
+
+@pytest.mark.parametrize(("key", "number"), [(key, i) for key, count in TOLD.items() for i in range(count)])
+def test_a_figure_told_otherwise(key: tuple[str, str], number: int) -> None:
+    """Against a sentence's contrary something speaks, against the sentences nothing; none is refuted or holds."""
+    changed = [new for what, new in mutations(catalogue.find(key[0])) if what.startswith("claim")]
+    assert len(changed) == TOLD[key]
+    found = verdict(changed[number], key[1])
+    assert found.witness and not printed(key).witness
+    assert found.status is printed(key).status is Status.ANALOGUE
 
 
 def test_figure_9_cannot_be_read() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -12,17 +15,19 @@ from simulations import run
 from simulations.algorithms.sfl import PFL
 
 
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five rounds."""
-    monkeypatch.setattr(networks, "ROUNDS", 5)
-    monkeypatch.setattr(networks, "_AT", (0, 5))
-    monkeypatch.setattr(networks, "_EVERY", 2)
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Callable[[str], networks.Beside]]:
+    """Five rounds of a method, run once."""
+    with pytest.MonkeyPatch.context() as short:
+        short.setattr(networks, "ROUNDS", 5)
+        short.setattr(networks, "_AT", (0, 5))
+        short.setattr(networks, "_EVERY", 2)
+        yield cache(networks.beside)
 
 
 @pytest.mark.parametrize("name", ["PFL", "SFL", "FedBCGD+", "FedBAT"])
-def test_the_bound_has_the_largest_estimates(short: None, name: str) -> None:
-    found, net = networks.beside(name), networks.network()
+def test_the_bound_has_the_largest_estimates(beside: Callable[[str], networks.Beside], name: str) -> None:
+    found, net = beside(name), networks.network()
     L, sigma, zeta, G = (max(getattr(at, n) for at in found.at.values()) for n in ("L", "sigma", "zeta", "G"))
     first = found.at[0]
     A, M, K = first.value, 6, 5
@@ -45,9 +50,9 @@ def test_the_bound_has_the_largest_estimates(short: None, name: str) -> None:
     assert float(found.bound.value) == pytest.approx(float(expected))
 
 
-def test_what_is_measured(short: None) -> None:
+def test_what_is_measured(beside: Callable[[str], networks.Beside]) -> None:
     """PFL: the smallest squared gradient norm of the measured rounds."""
-    net, found = networks.network(), networks.beside("PFL")
+    net, found = networks.network(), beside("PFL")
     data = run(net, PFL(5, 0.1), rounds=5, seeds=[0], x0=net.start(0), record=("grad_sq",), at=[0, 2, 4, 5])
     assert found.practised == pytest.approx(float(data.grad_sq.min()), rel=1e-9)
     assert found.at[0].grad_sq == pytest.approx(float(data.grad_sq.values.ravel()[0]), rel=1e-9)

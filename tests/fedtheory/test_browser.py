@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -49,25 +50,41 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@contextmanager
+def opened(browser: Browser) -> Iterator[Page]:
     """A page that may neither fail nor reach for the network."""
     context = browser.new_context(viewport={"width": 1200, "height": 900})
-    opened = context.new_page()
+    page = context.new_page()
     wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-    opened.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
-    yield opened
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
+    yield page
     context.close()
     assert wrong == []
 
 
-def explore(page: Page, site: Path, id_: str, **more: Any) -> None:
-    """Open the explorer at a bound."""
-    page.goto("about:blank")
-    page.goto(f"{(site / 'explorer.html').as_uri()}#{urlencode({'id': id_, **more})}")
-    page.wait_for_function("window.explorer !== undefined")
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with opened(browser) as fresh:
+        yield fresh
+
+
+@pytest.fixture(scope="module")
+def explorer(browser: Browser, site: Path) -> Iterator[Page]:
+    """The explorer, opened once."""
+    with opened(browser) as page:
+        page.goto((site / "explorer.html").as_uri())
+        page.wait_for_function("window.explorer !== undefined")
+        yield page
+
+
+def explore(explorer: Page, id_: str, **more: Any) -> None:
+    """Go to a bound, as a link does."""
+    explorer.evaluate(
+        "hash => { history.replaceState(null, '', hash); dispatchEvent(new HashChangeEvent('hashchange')) }",
+        "#" + urlencode({"id": id_, **more}),
+    )
 
 
 def random_points(statement: Statement, number: int, seed: int) -> list[dict[str, float]]:
@@ -101,10 +118,10 @@ def numbers_in(value: Value) -> list[float]:
     return [*value.terms.values(), *([] if value.value is None else [value.value])]
 
 
-def test_every_bound_is_computed_as_python_computes_it(page: Page, site: Path) -> None:
-    explore(page, site, THEOREM)
+def test_every_bound_is_computed_as_python_computes_it(explorer: Page) -> None:
+    explore(explorer, THEOREM)
     points = {s.id: random_points(s, 6, seed) for seed, s in enumerate(BOUNDS)}
-    found = page.evaluate(
+    found = explorer.evaluate(
         """points => Object.fromEntries(Object.entries(points).map(([id, values]) => [id, values.map(v => {
             const e = explorer.evaluate(id, v);
             const numbers = e.value === null ? e.terms : [...e.terms, e.value];
@@ -124,24 +141,23 @@ def test_every_bound_is_computed_as_python_computes_it(page: Page, site: Path) -
 
 
 @pytest.mark.parametrize("fifth", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 5))])
-def test_every_bound_is_shown_with_these_numbers(page: Page, site: Path, fifth: int) -> None:
-    explore(page, site, THEOREM)
+def test_every_bound_is_shown_with_these_numbers(explorer: Page, fifth: int) -> None:
+    explore(explorer, THEOREM)
     for seed, s in list(enumerate(BOUNDS))[fifth::5]:
         (values,) = random_points(s, 1, 1000 + seed)
-        page.evaluate(
-            "hash => { history.replaceState(null, '', hash); dispatchEvent(new HashChangeEvent('hashchange')) }",
-            "#" + urlencode({"id": s.id, "over": next(iter(values)), **{f"_{name}": x for name, x in values.items()}}),
+        explore(explorer, s.id, over=next(iter(values)), **{f"_{name}": x for name, x in values.items()})
+        rows = explorer.evaluate("[...document.querySelectorAll('#terms [data-value]')].map(e => e.dataset.value)")
+        failing = explorer.evaluate(
+            "[...document.querySelectorAll('#conditions [data-fails]')].map(e => e.dataset.fails)"
         )
-        rows = page.evaluate("[...document.querySelectorAll('#terms [data-value]')].map(e => e.dataset.value)")
-        failing = page.evaluate("[...document.querySelectorAll('#conditions [data-fails]')].map(e => e.dataset.fails)")
         ours = evaluate(s.id, strict=False, **with_tied(s, values))
         assert_close(numbers_of(rows), numbers_in(ours), s.id)
         assert failing == [v.split(" is violated")[0] for v in ours.violations], s.id
 
 
-def test_every_bound_opens_inside_its_conditions(page: Page, site: Path) -> None:
-    explore(page, site, THEOREM)
-    outside = page.evaluate(
+def test_every_bound_opens_inside_its_conditions(explorer: Page) -> None:
+    explore(explorer, THEOREM)
+    outside = explorer.evaluate(
         """Object.entries(FEDTHEORY.bounds).filter(([id, bound]) => {
             const start = Object.fromEntries(bound.symbols.map(l => [l.name, l.start]));
             return !explorer.evaluate(id, start).admissible;
@@ -150,94 +166,98 @@ def test_every_bound_opens_inside_its_conditions(page: Page, site: Path) -> None
     assert outside == []
 
 
-def curve(page: Page, label: str) -> list[tuple[float, float]]:
+def curve(explorer: Page, label: str) -> list[tuple[float, float]]:
     """The points of a line of the chart."""
-    points = page.evaluate(
+    points = explorer.evaluate(
         "label => explorer.chart().data.datasets.find(d => d.label === label).data.map(p => [p.x, p.y])", label
     )
     return [tuple(p) for p in points]
 
 
-def labels(page: Page) -> list[str]:
+def labels(explorer: Page) -> list[str]:
     """The lines of the chart."""
-    return page.evaluate("explorer.chart().data.datasets.map(d => d.label)")
+    return explorer.evaluate("explorer.chart().data.datasets.map(d => d.label)")
 
 
-def test_a_definition_is_drawn_as_what_it_defines(page: Page, site: Path) -> None:
+def test_a_definition_is_drawn_as_what_it_defines(explorer: Page) -> None:
     """The exponent is a minimum of two terms: neither stacked nor added."""
     symbols = {"_M": 51, "_K": 7, "_N": 2, "_alpha": 1, "_beta": 37.0047, "_mu": 0.134963}
-    explore(page, site, "fedbcgd.thm2.strongly_convex.exponent", over="beta", **symbols)
-    assert labels(page) == ["value", "clients", "condition"]
-    expect(page.locator("#formula")).to_contain_text("min")
-    expect(page.locator("#says")).to_contain_text("Value 2.2513e-5")
-    expect(page.locator("[data-term=sum]")).to_contain_text("value")
-    lines = {label: np.array([y for _, y in curve(page, label)]) for label in labels(page)}
+    explore(explorer, "fedbcgd.thm2.strongly_convex.exponent", over="beta", **symbols)
+    assert labels(explorer) == ["value", "clients", "condition"]
+    expect(explorer.locator("#formula")).to_contain_text("min")
+    expect(explorer.locator("#says")).to_contain_text("Value 2.2513e-5")
+    expect(explorer.locator("[data-term=sum]")).to_contain_text("value")
+    lines = {label: np.array([y for _, y in curve(explorer, label)]) for label in labels(explorer)}
     assert_close(lines["value"], np.minimum(lines["clients"], lines["condition"]), "the smaller of the two")
     assert (lines["value"] < lines["clients"]).any() and (lines["value"] < lines["condition"]).any()
 
 
-def test_a_condition_is_drawn_by_its_sides_alone(page: Page, site: Path) -> None:
+def test_a_condition_is_drawn_by_its_sides_alone(explorer: Page) -> None:
     """What does not add up has no shares, and cannot be stacked."""
-    explore(page, site, "fedcom.cond61", over="eta")
-    expect(page.locator("#stacked")).to_be_disabled()
-    expect(page.locator("#terms")).not_to_contain_text("share")
-    assert labels(page) == ["first", "second"] and page.locator("[data-term=sum]").count() == 0
-    expect(page.locator("#says")).to_contain_text("Parts first")
-    page.locator("#chart").hover()
-    expect(page.locator("#hover")).to_contain_text("second")
+    explore(explorer, "fedcom.cond61", over="eta")
+    expect(explorer.locator("#stacked")).to_be_disabled()
+    expect(explorer.locator("#terms")).not_to_contain_text("share")
+    assert labels(explorer) == ["first", "second"] and explorer.locator("[data-term=sum]").count() == 0
+    expect(explorer.locator("#says")).to_contain_text("Parts first")
+    explorer.locator("#chart").hover()
+    expect(explorer.locator("#hover")).to_contain_text("second")
 
 
-def test_a_slider_moves_the_curve_by_keyboard(page: Page, site: Path) -> None:
-    explore(page, site, THEOREM, over="R")
-    before = curve(page, "bound (sum)")
-    page.locator("#r-sigma").focus()
+def test_a_slider_moves_the_curve_by_keyboard(explorer: Page) -> None:
+    explore(explorer, THEOREM, over="R")
+    before = curve(explorer, "bound (sum)")
+    explorer.locator("#r-sigma").focus()
     for _ in range(30):
-        page.keyboard.press("ArrowRight")
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # drawn once a frame
-    values = page.evaluate("explorer.state.values")
-    after = curve(page, "bound (sum)")
+        explorer.keyboard.press("ArrowRight")
+    explorer.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )  # drawn once a frame
+    values = explorer.evaluate("explorer.state.values")
+    after = curve(explorer, "bound (sum)")
     assert after != before and values["sigma"] > 1
     R = np.array([x for x, _ in after])
     ours = evaluate(THEOREM, strict=False, **{**values, "R": R})
     assert_close([y for _, y in after], ours.value, "the curve")
-    assert page.evaluate("explorer.chart().$fed.inside") == ours.admissible.tolist()
-    assert page.locator("#n-sigma").input_value() == f"{values['sigma']:.6g}"
+    assert explorer.evaluate("explorer.chart().$fed.inside") == ours.admissible.tolist()
+    assert explorer.locator("#n-sigma").input_value() == f"{values['sigma']:.6g}"
 
 
-def test_terms_are_stacked_and_can_be_lines(page: Page, site: Path) -> None:
-    explore(page, site, THEOREM, over="R")
-    top = curve(page, "heterogeneity")  # the last of the terms
-    assert_close([y for _, y in top], [y for _, y in curve(page, "bound (sum)")], "the stack ends at the sum")
-    page.locator("#stacked").uncheck()
-    values = page.evaluate("explorer.state.values")
-    lines = curve(page, "heterogeneity")
+def test_terms_are_stacked_and_can_be_lines(explorer: Page) -> None:
+    explore(explorer, THEOREM, over="R")
+    top = curve(explorer, "heterogeneity")  # the last of the terms
+    assert_close([y for _, y in top], [y for _, y in curve(explorer, "bound (sum)")], "the stack ends at the sum")
+    explorer.locator("#stacked").uncheck()
+    values = explorer.evaluate("explorer.state.values")
+    lines = curve(explorer, "heterogeneity")
     ours = evaluate(THEOREM, strict=False, **{**values, "R": np.array([x for x, _ in lines])})
     assert_close([y for _, y in lines], ours.terms["heterogeneity"], "a term alone")
 
 
-def test_a_violated_condition_is_named_and_a_bad_number_refused(page: Page, site: Path) -> None:
-    explore(page, site, THEOREM, over="R")
-    assert page.locator("[data-fails]").count() == 0
-    page.locator("#n-eta_tilde").fill("0.5")
-    page.wait_for_selector('[data-fails="eta_tilde <= 1/(6*L)"]')
-    expect(page.locator("#conditions")).to_contain_text("Outside its conditions: 1 of 3 fail")
-    page.locator("#n-eta_tilde").fill("-1")
-    expect(page.locator("#e-eta_tilde")).to_have_text("expected a number above 0; the chart keeps 0.5")
-    assert page.evaluate("explorer.state.values.eta_tilde") == 0.5
-    page.locator("#n-K").fill("2.5")
-    expect(page.locator("#e-K")).to_contain_text("expected a whole number above 0")
-    page.locator("#n-K").fill("2")
-    expect(page.locator("#e-K")).to_be_empty()
-    page.locator("#reset").click()
-    assert page.locator("[data-fails]").count() == 0
+def test_a_violated_condition_is_named_and_a_bad_number_refused(explorer: Page) -> None:
+    explore(explorer, THEOREM, over="R")
+    assert explorer.locator("[data-fails]").count() == 0
+    explorer.locator("#n-eta_tilde").fill("0.5")
+    explorer.wait_for_selector('[data-fails="eta_tilde <= 1/(6*L)"]')
+    expect(explorer.locator("#conditions")).to_contain_text("Outside its conditions: 1 of 3 fail")
+    explorer.locator("#n-eta_tilde").fill("-1")
+    expect(explorer.locator("#e-eta_tilde")).to_have_text("expected a number above 0; the chart keeps 0.5")
+    assert explorer.evaluate("explorer.state.values.eta_tilde") == 0.5
+    explorer.locator("#n-K").fill("2.5")
+    expect(explorer.locator("#e-K")).to_contain_text("expected a whole number above 0")
+    explorer.locator("#n-K").fill("2")
+    expect(explorer.locator("#e-K")).to_be_empty()
+    explorer.locator("#reset").click()
+    assert explorer.locator("[data-fails]").count() == 0
 
 
-def test_a_second_bound_stands_beside(page: Page, site: Path) -> None:
-    explore(page, site, "sfl.eq54", over="R")
-    assert page.locator("#second option").nth(1).get_attribute("value") == "sfl.eq54.corrected"  # its other form first
-    page.locator("#second").select_option("sfl.eq54.corrected")
-    values = page.evaluate("explorer.state.values")
-    shown = page.evaluate(
+def test_a_second_bound_stands_beside(explorer: Page) -> None:
+    explore(explorer, "sfl.eq54", over="R")
+    assert (
+        explorer.locator("#second option").nth(1).get_attribute("value") == "sfl.eq54.corrected"
+    )  # its other form first
+    explorer.locator("#second").select_option("sfl.eq54.corrected")
+    values = explorer.evaluate("explorer.state.values")
+    shown = explorer.evaluate(
         "Object.fromEntries([...document.querySelectorAll('#terms tr[data-term]')].map(r => "
         "[r.dataset.term, r.querySelector('[data-second]')?.dataset.second]))"
     )
@@ -245,18 +265,18 @@ def test_a_second_bound_stands_beside(page: Page, site: Path) -> None:
     ours = evaluate("sfl.eq54.corrected", strict=False, **{name: values[name] for name in wanted})
     assert_close([float(shown[t]) for t in ours.terms], list(ours.terms.values()), "beside it")
     assert_close(float(shown["sum"]), ours.value, "beside it")
-    second = curve(page, "sfl.eq54.corrected")
-    assert len(second) == len(curve(page, "bound (sum)"))
-    assert "second=sfl.eq54.corrected" in page.url  # a link to just this can be sent
+    second = curve(explorer, "sfl.eq54.corrected")
+    assert len(second) == len(curve(explorer, "bound (sum)"))
+    assert "second=sfl.eq54.corrected" in explorer.url  # a link to just this can be sent
 
 
-def test_a_refuted_bound_opens_at_its_witness_beside_its_corrected_form(page: Page, site: Path) -> None:
+def test_a_refuted_bound_opens_at_its_witness_beside_its_corrected_form(explorer: Page) -> None:
     statement = catalogue.find("sfl.eq54")
-    explore(page, site, statement.id)
-    assert page.locator("#second").input_value() == "sfl.eq54.corrected"
-    values = page.evaluate("explorer.state.values")
-    ((x, measured),) = curve(page, "refuted here")
-    assert x == values[page.evaluate("explorer.state.along")]
+    explore(explorer, statement.id)
+    assert explorer.locator("#second").input_value() == "sfl.eq54.corrected"
+    values = explorer.evaluate("explorer.state.values")
+    ((x, measured),) = curve(explorer, "refuted here")
+    assert x == values[explorer.evaluate("explorer.state.along")]
     own = [s.symbol.name for s in sliders(statement)]
     ours = evaluate(statement.id, **{name: values[name] for name in own})  # strict: inside its conditions
     assert ours.value is not None and measured > ours.value
@@ -269,58 +289,58 @@ def test_a_refuted_bound_opens_at_its_witness_beside_its_corrected_form(page: Pa
         data = confront(arena, statement)
         ratios.append(float((data.low / data.bound).where(data.admissible).max()))
     assert measured / ours.value == pytest.approx(max(ratios), rel=1e-4)
-    expect(page.locator("#witness")).to_contain_text("Refuted by")
-    page.locator("#n-L").fill("3")  # elsewhere nothing is marked, and a button leads back
-    page.wait_for_function("!explorer.chart().data.datasets.some(d => d.label === 'refuted here')")
-    page.locator("#to-witness").click()
-    assert "refuted here" in labels(page)
+    expect(explorer.locator("#witness")).to_contain_text("Refuted by")
+    explorer.locator("#n-L").fill("3")  # elsewhere nothing is marked, and a button leads back
+    explorer.wait_for_function("!explorer.chart().data.datasets.some(d => d.label === 'refuted here')")
+    explorer.locator("#to-witness").click()
+    assert "refuted here" in labels(explorer)
 
 
-def test_a_refuted_bound_without_a_run_says_why(page: Page, site: Path) -> None:
-    explore(page, site, "sfl.lemma9")
-    expect(page.locator("#witness")).to_contain_text("left side 1/72, right side 0")
-    expect(page.locator("#witness")).to_contain_text("The witness is an exact instance")
-    assert page.locator("#witness .witness dt").count() > 5
-    explore(page, site, THEOREM)
-    assert page.locator("#witness").is_hidden()
+def test_a_refuted_bound_without_a_run_says_why(explorer: Page) -> None:
+    explore(explorer, "sfl.lemma9")
+    expect(explorer.locator("#witness")).to_contain_text("left side 1/72, right side 0")
+    expect(explorer.locator("#witness")).to_contain_text("The witness is an exact instance")
+    assert explorer.locator("#witness .witness dt").count() > 5
+    explore(explorer, THEOREM)
+    assert explorer.locator("#witness").is_hidden()
 
 
-def test_an_order_names_its_unknown_constant(page: Page, site: Path) -> None:
-    explore(page, site, "sfl.eq55", over="R")
-    expect(page.locator("#says")).to_contain_text("At most C · ")
-    expect(page.locator("#says")).to_contain_text("for a constant C that the statement does not name")
-    assert labels(page)[0] == "sum, times an unknown constant"
+def test_an_order_names_its_unknown_constant(explorer: Page) -> None:
+    explore(explorer, "sfl.eq55", over="R")
+    expect(explorer.locator("#says")).to_contain_text("At most C · ")
+    expect(explorer.locator("#says")).to_contain_text("for a constant C that the statement does not name")
+    assert labels(explorer)[0] == "sum, times an unknown constant"
 
 
-def test_terms_are_stacked_on_a_linear_axis_and_lines_beside_a_run(page: Page, site: Path) -> None:
-    explore(page, site, "sfl.thm1.strongly_convex", over="R")
-    assert page.locator("#stacked").is_checked() and not page.locator("#log").is_checked()
-    expect(page.locator("#terms")).to_contain_text("share")
-    assert page.evaluate("explorer.chart().options.scales.y.type") == "linear"
-    explore(page, site, "sfl.eq54")
-    assert page.locator("#log").is_checked() and not page.locator("#stacked").is_checked()
-    page.locator("#stacked").check()
-    assert "stacked=1" in page.url
+def test_terms_are_stacked_on_a_linear_axis_and_lines_beside_a_run(explorer: Page) -> None:
+    explore(explorer, "sfl.thm1.strongly_convex", over="R")
+    assert explorer.locator("#stacked").is_checked() and not explorer.locator("#log").is_checked()
+    expect(explorer.locator("#terms")).to_contain_text("share")
+    assert explorer.evaluate("explorer.chart().options.scales.y.type") == "linear"
+    explore(explorer, "sfl.eq54")
+    assert explorer.locator("#log").is_checked() and not explorer.locator("#stacked").is_checked()
+    explorer.locator("#stacked").check()
+    assert "stacked=1" in explorer.url
 
 
-def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(page: Page, site: Path) -> None:
+def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(explorer: Page) -> None:
     statement = catalogue.find("sfl.eq54")
-    explore(page, site, statement.id)
-    assert page.locator("#curve option").count() == 1 + len(curves(statement))
-    page.locator("#curve").select_option("0")
+    explore(explorer, statement.id)
+    assert explorer.locator("#curve option").count() == 1 + len(curves(statement))
+    explorer.locator("#curve").select_option("0")
     at = confront(MEASURED[0], statement).isel({"eta_tilde": 0})
-    label = page.evaluate("explorer.chart().data.datasets.map(d => d.label).find(l => l.startsWith('measured'))")
-    measured = curve(page, label)
+    label = explorer.evaluate("explorer.chart().data.datasets.map(d => d.label).find(l => l.startsWith('measured'))")
+    measured = curve(explorer, label)
     assert [x for x, _ in measured] == at.R.values.tolist()
     np.testing.assert_allclose([y for _, y in measured], at["mean"].values, rtol=1e-5)
     assert_close(
-        float(page.locator("[data-term=sum] [data-value]").get_attribute("data-value") or ""), at.bound[-1], "sum"
+        float(explorer.locator("[data-term=sum] [data-value]").get_attribute("data-value") or ""), at.bound[-1], "sum"
     )
-    page.locator("#n-L").fill("3")
-    expect(page.locator("#says")).to_contain_text("The run was made at other values of L")
+    explorer.locator("#n-L").fill("3")
+    expect(explorer.locator("#says")).to_contain_text("The run was made at other values of L")
     random = next(i for i, c in enumerate(curves(statement)) if c.seeds)
-    page.locator("#curve").select_option(str(random))
-    low, high = curve(page, "99.9 % interval"), curve(page, "")
+    explorer.locator("#curve").select_option(str(random))
+    low, high = curve(explorer, "99.9 % interval"), curve(explorer, "")
     assert all(a <= b for (_, a), (_, b) in zip(low, high, strict=True) if a is not None)
 
 
@@ -398,7 +418,7 @@ def test_no_page_is_wider_than_its_window(page: Page, site: Path, name: str, wid
 
 
 def test_the_keyboard_reaches_everything(page: Page, site: Path) -> None:
-    explore(page, site, THEOREM)
+    page.goto((site / "explorer.html").as_uri())
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -407,9 +427,9 @@ def test_the_keyboard_reaches_everything(page: Page, site: Path) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.skip')).position") == "absolute"
 
 
-def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(page: Page, site: Path) -> None:
-    explore(page, site, "sfl.no_such")
-    expect(page.locator("#says")).to_have_text("There is no bound sfl.no_such; this is another one.")
+def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(explorer: Page) -> None:
+    explore(explorer, "sfl.no_such")
+    expect(explorer.locator("#says")).to_have_text("There is no bound sfl.no_such; this is another one.")
 
 
 PAGES = ("index", "fedcom", "explorer", "sharper", "winners", "glossary")

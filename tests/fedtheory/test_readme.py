@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -18,6 +17,7 @@ import typer
 import fedtheory
 from fedtheory import cli
 from tests.fedtheory.commands import COMMANDS
+from tests.fedtheory.conftest import Call
 from theory import catalogue
 from theory.statement import EvidenceKind
 
@@ -134,40 +134,42 @@ def test_no_other_page_has_python() -> None:
     assert {name for name, page in ALL.items() if python(page)} == {"README.md", "own.md", "python.md"}
 
 
-def test_python_snippet_runs_and_the_bound_holds() -> None:
-    printed = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=True).stdout
-    measured, bound = (float(number) for number in printed.split("<="))
+def test_python_snippet_runs_and_the_bound_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(RUN, {})
+    measured, bound = (float(number) for number in capsys.readouterr().out.split("<="))
     assert 0 < measured <= bound
 
 
 def test_every_public_name_has_an_example_that_runs() -> None:
     assert set(re.findall(r"ft\.(\w+)", OWN + NAMES)) == set(fedtheory.__all__)
-    subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True)
+    exec(NAMES, {})
 
 
-def test_own_problem_and_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, check=True).stdout
-    assert "vouched for, not certified" in printed.splitlines()[0] and "bound/measured" in printed.splitlines()[-1]
+def test_own_problem_and_algorithm(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(OWN, {})
+    printed = capsys.readouterr().out.splitlines()
+    assert "vouched for, not certified" in printed[0] and "bound/measured" in printed[-1]
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(ALGORITHM)
     words = ["quadratic", "MyProx", "FedProx", "K=5", "prox=0.5", "eta=0.1", "rounds=5", "seeds=2", "--json"]
-    command = [sys.executable, "-m", "fedtheory.cli", "simulate", *words, "--from", "mine.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    mine, ours = json.loads(done.stdout)
+    status, out, _ = call("simulate", *words, "--from", "mine.py")
+    mine, ours = json.loads(out)
+    assert status == 0
     assert [row["gap"] for row in mine["summary"]] == pytest.approx([row["gap"] for row in ours["summary"]], rel=1e-9)
 
 
 @pytest.mark.parametrize(("claim", "passes"), [("Norm(change) ** 2 / L", True), ("2 * Norm(change) ** 2 / L", False)])
-def test_own_lemma(claim: str, passes: bool, tmp_path: Path) -> None:
-    (tmp_path / "test_lemma.py").write_text(LEMMA.replace("Norm(change) ** 2 / L", claim))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == (0 if passes else 1), done.stdout
-    assert passes or ("is false" in done.stdout and "quadratic" in done.stdout), done.stdout
+def test_own_lemma(claim: str, passes: bool) -> None:
+    test: dict[str, Any] = {}
+    exec(LEMMA.replace("Norm(change) ** 2 / L", claim), test)
+    if passes:
+        test["test_gradients_are_cocoercive"]()
+    else:
+        with pytest.raises(AssertionError, match="is false") as failed:
+            test["test_gradients_are_cocoercive"]()
+        assert any("quadratic" in note for note in failed.value.__notes__)
 
 
 # What the tests leave out

@@ -25,6 +25,12 @@ from theory.statement import Status, Verdict
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two worker processes, on any machine."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
+
+
 def told(paper: str, number: int, *found: str) -> str:
     return f"{paper} {number}{''.join(f' ({f})' for f in found)}"
 
@@ -285,7 +291,7 @@ def until(true: Callable[[], bool]) -> None:
 def test_processes_end_with_the_command_that_began_them(number: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SLOW)
     words = ["simulate", "quadratic", "Slow", "--from", "mine.py", "K=1", "eta=0.1", "rounds=2", "seeds=200"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "LOKY_MAX_CPU_COUNT": "2"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = subprocess.Popen([sys.executable, "-m", "fedtheory", *words], cwd=tmp_path, env=environment)
     pids = tmp_path / "pids"
     until(lambda: pids.is_dir() and len(list(pids.iterdir())) >= 2)

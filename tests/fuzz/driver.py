@@ -28,7 +28,8 @@ SECONDS, GIBIBYTES = 20, 0.5  # limits of a case; what a run may hold, by FEDTHE
 MORE = 4 * 2**30  # bytes of address space that a case may ask for on top
 LONGEST = 300  # characters of an error
 _SEED = int(os.environ.get("FUZZ_SEED", "0"))
-_FEW, _CHUNKS, _MANY = 300, 10, 2000  # cases in `make test`; chunks of cases in `make test-full`
+_QUICK = [(100 + i, 75) for i in range(4)]  # seeds, and so many cases: of these a third in `make test`
+_MANY = [(1 + i, 2000) for i in range(10)]  # in `make test-full`
 
 NASTY = [
     *("", " ", "nan", "inf", "-inf", "-1", "0", "-0", "1e308", "1e-308", "1e400", "1e-400", "1/0", "0/0", "1/3", "abc"),
@@ -151,26 +152,21 @@ def refused_or(call: Callable[[], Any]) -> Any:
 
 
 def cases(strategy: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test of 300 cases in `make test`, and of 20,000 in ten chunks with other seeds in `make test-full`."""
+    """A test of 300 cases in four parts, of which `make test` runs a third, and of 20,000 more in `make test-full`."""
 
     def made(check: Callable[[Any], None]) -> Callable[..., None]:
-        chunks = [pytest.param(0, id="300"), *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, _CHUNKS + 1))]
+        parts = [*_QUICK, *(pytest.param(*part, marks=pytest.mark.slow) for part in _MANY)]
 
-        @pytest.mark.parametrize("chunk", chunks)
-        def test(chunk: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        @pytest.mark.parametrize(("first", "number"), parts)
+        def test(first: int, number: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.chdir(tmp_path)
             monkeypatch.setenv("FEDTHEORY_MEMORY", str(GIBIBYTES))
             monkeypatch.setenv("FEDTHEORY_HOURS", str(2 / 3600))
             monkeypatch.setattr(tables, "draw_curves", lambda *_: [])  # a figure takes longer than a training
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-            @seed(1000 * _SEED + chunk)
-            @settings(
-                max_examples=_MANY if chunk else _FEW,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            )
+            @seed(1000 * _SEED + first)
+            @settings(max_examples=number, deadline=None, database=None, suppress_health_check=list(HealthCheck))
             @given(strategy)
             def run(case: Any) -> None:
                 check(case)

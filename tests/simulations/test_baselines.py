@@ -93,8 +93,7 @@ def test_fednova_ends_at_the_minimum_of_f_whatever_the_steps_fedavg_does_not() -
     x_star = same.constants["x_star"]
     tau, x = [1, 1, 1, 30], None
     x = loop(same, tau, 0.0, 0.0, False, ALL * 50)
-    small = FedNova(tuple(tau), 0.001)
-    nova = last(same, small, 4000)
+    nova = last(same, FedNova(tuple(tau), 0.003), 1000)
     assert np.linalg.norm(nova - x_star) < 0.02 * np.linalg.norm(np.array(x) - x_star)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from theory import catalogue
 from theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
 from theory.statement import Bound, Relations, Statement, Status
@@ -16,8 +18,9 @@ def test_a_check_that_cannot_fail_is_found_out() -> None:
     assert seen_to_fail(always, statement, always.check(statement, False)) is None
 
 
-def test_mutations_change_the_statement() -> None:
-    for statement in catalogue.statements():
+@pytest.mark.parametrize("paper", catalogue.names())
+def test_mutations_change_the_statement(paper: str) -> None:
+    for statement in catalogue.statements(paper):
         for change in mutations(statement):
             assert change.what and change.statement.id == statement.id
             assert change.statement != statement, change.what

@@ -83,9 +83,8 @@ def test_the_optimum_of_one_choice_is_the_known_one() -> None:
     assert Rational(1, 59) <= found.rho <= Rational(1, 58)
 
 
-@pytest.mark.parametrize("theorem", FAST[:2])
-def test_shorter_steps_have_smaller_constants_and_too_long_ones_none(theorem: str) -> None:
-    one, found = FAMILIES[theorem], {}
+def test_shorter_steps_have_smaller_constants_and_too_long_ones_none() -> None:
+    one, found = FAMILIES["sfl.thm2.general_convex.sharp"], {}
     for span in (Rational(1, 4), Rational(2)):
         with sharpened(one, span) as theorem_:
             claim = theorem_.theorem.claim
