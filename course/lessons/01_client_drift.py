@@ -261,13 +261,13 @@ def _(after, answer_1, mo):
 
 @app.cell
 def _(sympy):
-    # The difference to first order in eta, worked out by machine for two clients
+    # The difference to first order in eta, worked out by machine for two clients; the weights 1 - q up to eta^2 are enough
     e, k, s, t, u, v = sympy.symbols("eta K h_1 h_2 a_1 a_2", positive=True)
-    q = [(1 - e * c) ** k for c in (s, t)]
-    x_infinity = ((1 - q[0]) * u + (1 - q[1]) * v) / (2 - q[0] - q[1])
-    first_order = sympy.factor(sympy.limit(sympy.diff(x_infinity, e), e, 0))
+    weights = [sympy.series(1 - (1 - e * c) ** k, e, 0, 3).removeO() for c in (s, t)]
+    x_infinity = (weights[0] * u + weights[1] * v) / (weights[0] + weights[1])
+    first_order = sympy.factor(sympy.diff(sympy.cancel(x_infinity), e).subs(e, 0))
     first_order
-    return e, first_order, k, q, s, t, u, v, x_infinity
+    return e, first_order, k, s, t, u, v, weights, x_infinity
 
 
 @app.cell(hide_code=True)

@@ -305,7 +305,7 @@ _KEPT = (8, 6, 4, 2)  # of 8 coordinates: q = 0, 1/3, 1, 3
 _TAUS = (1, 2, 4, 8, 16)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """Quadratics and an algorithm: tau, eta, Q -> algorithm; `most` is the largest q at which it does not diverge."""
 
@@ -315,6 +315,7 @@ class Family:
     most: float = np.inf
 
 
+@cache
 def _families(sigma: float) -> tuple[Family, ...]:
     quadratics = partial(generate, 8, 8, L=1.0, mu=0.1, sigma=sigma, seed=1)
     unequal = quadratics(zeta_star=1.0, delta=0.2)
@@ -325,6 +326,7 @@ def _families(sigma: float) -> tuple[Family, ...]:
     )
 
 
+@cache
 def _gaps(family: Family, tau: int, eta: float, rounds: int = 100) -> dict[float, float]:
     """q -> exact expected gap after the rounds; infinite if it diverges."""
     found = {}
