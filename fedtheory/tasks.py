@@ -13,7 +13,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from itertools import chain
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -270,13 +269,9 @@ def _end_with(parent: int) -> None:
 
 @dataclass(eq=False)
 class _Worker:
-    """A process for one paper.
-
-    kind  that of its last task: tasks of one kind share what they compute, so that it goes on with them
-    """
+    """A process for one paper."""
 
     paper: str
-    kind: str = ""
     since: int = field(default_factory=time.time_ns)
     files: Files | None = frozenset()  # that it has read so far
 
@@ -284,7 +279,6 @@ class _Worker:
         self.pool = ProcessPoolExecutor(max_workers=1, initializer=_begun, initargs=(os.getpid(),), env=_SWITCHES)
 
     def submit(self, task: Task, results: dict[Task, Any]) -> Future[Any]:
-        self.kind = task.kind
         return self.pool.submit(_in_a_worker, task.work, _arguments(task, results), self.since)
 
 
@@ -324,7 +318,9 @@ class _Workers:
         """Give tasks to the workers, and begin workers as long as there are cores and tasks for them."""
         load = Counter(worker for _, worker in self.running.values())
         for worker in list(self.workers):
-            while worker in self.workers and load[worker] < _AHEAD and (task := self._next_of(worker)) is not None:
+            while (
+                worker in self.workers and load[worker] < _AHEAD and (task := self._next_of(worker.paper)) is not None
+            ):
                 self._give(task, worker)
                 load[worker] += 1
             if worker in self.workers and not load[worker] and not any(t.paper == worker.paper for t in self.waiting):
@@ -346,12 +342,8 @@ class _Workers:
     def _ready(self, task: Task) -> bool:
         return all(needed in self.results for needed in task.needs)
 
-    def _next_of(self, worker: _Worker) -> Task | None:
-        """The next task of the worker's paper: of its kind, or of one that no other worker is at, or any."""
-        others = {w.kind for w in self.workers if w is not worker and w.paper == worker.paper}
-        own = [t for t in self.waiting if t.paper == worker.paper]
-        wanted = chain((t for t in own if t.kind == worker.kind), (t for t in own if t.kind not in others), own)
-        return next((t for t in wanted if self._ready(t)), None)
+    def _next_of(self, paper: str) -> Task | None:
+        return next((t for t in self.waiting if t.paper == paper and self._ready(t)), None)
 
     def _next(self) -> Task | None:
         """The next task of the paper that has most tasks for each worker."""

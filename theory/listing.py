@@ -423,8 +423,8 @@ class Line:
 def _variables(steps: tuple[Step, ...]) -> tuple[set[str], set[str]]:
     """The names of the variables that equations set, and of those that they read, in indices too."""
     equations = [step for step in steps if isinstance(step, Let)]
-    read = [part for step in equations for part in (step.target.at, step.value)]
-    return {step.target.variable.name for step in equations}, {e.variable.name for part in read for e in _entries(part)}
+    read = [(step.target.variable, step.target.at, step.value, step.each) for step in equations]
+    return {step.target.variable.name for step in equations}, {e.variable.name for e in _entries(tuple(read))}
 
 
 def _entries(e: Any) -> Iterator[Entry]:

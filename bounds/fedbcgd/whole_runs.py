@@ -43,7 +43,8 @@ class Start:
     sampled      how many of them take part
     steps        local steps in a round
     curvature    of every client
-    slope        of half of the clients at 0; the others have its negative
+    slope        of half of the clients at 0; the others have its negative; not where the sample is always the same: then
+                 the offset is its slope, and G
     G            of Assumption 4
     sigma        of Assumption 3
     x            x^0
@@ -95,7 +96,7 @@ STARTS = (
     Start("all gradients too large by 1", (Property.UNBIASED,), False, sigma=1, offset=_ONE, eta_tilde=_SMALL),
     Start("always the same of two clients", (Property.BLOCK_SAMPLING,), False, **_ONE_OF_TWO),
     *(
-        Start(f"two of four clients, {step}", (), False, **_NOISY, eta_tilde=step)
+        Start(f"two of four clients, eta_tilde = {step}", (), False, **_NOISY, eta_tilde=step)
         for step in (Fraction(1, 32), Fraction(1, 16), Fraction(1, 10))
     ),
     Start("two of four clients, G = 0", (Property.DISSIMILARITY,), False, **_TWO_OF_FOUR),
@@ -139,9 +140,9 @@ def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> lis
     v <- lam v - rate (x + offset + error), with a rate and an error for all steps together; then x <- x + v.
     """
     x0, v0, a, h = start.x, start.v, start.lam, start.curvature
-    kept = [(1 - eta * h) ** k for k in range(start.steps)]  # what the steps after an error keep of it
-    total = sum(kept, _ZERO)
-    variance = (start.spread + start.noise * sum((k * k for k in kept), _ZERO) / total**2) / h**2
+    shares = [(1 - eta * h) ** k for k in range(start.steps)]  # of an error, after the steps that follow
+    total = sum(shares, _ZERO)
+    variance = (start.spread + start.noise * sum((share**2 for share in shares), _ZERO) / total**2) / h**2
     b, eta = start.offset / h, eta * h * total
     found = [Moments(x0 * x0, x0 * v0, v0 * v0, x0 * x0, x0 * v0, x0 * x0, x0, v0, x0)]
     for _ in range(rounds):

@@ -418,6 +418,8 @@ def recall(found: Iterable[xr.Dataset], arenas: Iterable[Arena], full: bool) -> 
 def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     """Run the arena: mean and confidence interval of the bounded quantity over (step size, R), a point where exact.
 
+    Arenas with the same runs share them within a process.
+
     The step size has the name of the statement's symbol.  `full` takes five times the seeds.  Variables mean, low, high;
     attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact, and the bound's `constants`
     (`constants_of`).  Once all runs of a step size have diverged, all three are infinite; where only some have, low is 0.

@@ -123,20 +123,20 @@ def test_a_common_sample_by_exact_moments() -> None:
 
 def test_sampled_clients_by_all_outcomes() -> None:
     """Two rounds of two of four clients, three local steps each: every sample and every sign of every error."""
-    start = next(s for s in STARTS if s.says == "two of four clients, 1/32")
+    start = next(s for s in STARTS if s.says == "two of four clients, eta_tilde = 1/32")
     eta = Fraction(1, 10)
     outcomes: Counter[tuple[Fraction, Fraction]] = Counter({(start.x, start.v): 1})
-    moved: Counter[Fraction] = Counter()
+    errors: Counter[Fraction] = Counter()
     for slopes in combinations((2, 2, -2, -2), 2):
         for signs in product((-1, 1), repeat=6):
             ends = [Fraction(0), Fraction(0)]  # from x = 0; the step maps are affine, with one linear part
             for k, sign in enumerate(signs):
                 ends[k % 2] -= eta * (ends[k % 2] + slopes[k % 2] + sign)
-            moved[sum(ends) / 2] += 1
+            errors[sum(ends) / 2] += 1
     for _ in range(2):
         after: Counter[tuple[Fraction, Fraction]] = Counter()
         for (x, v), ways in outcomes.items():
-            for error, others in moved.items():
+            for error, others in errors.items():
                 w = Fraction(1, 2) * v + ((1 - eta) ** 3 - 1) * x + error
                 after[x + w, w] += ways * others
         outcomes = after

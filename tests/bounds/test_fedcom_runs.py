@@ -244,7 +244,7 @@ def test_the_minimum_of_a_bent_function(left: int, right: int, slope: int, lowes
     assert minimum(*map(Fraction, (left, right, slope))) == lowest
 
 
-def test_a_covariance_is_ldl() -> None:
+def test_ldl_of_a_covariance() -> None:
     for C in ([[2, 1, 1], [1, 1, 1], [1, 1, 1]], [[0, 0, 0], [0, 4, -2], [0, -2, 3]]):
         L, D = ldl([[Fraction(x) for x in row] for row in C])
         assert [[sum(L[i][k] * D[k] * L[j][k] for k in range(3)) for j in range(3)] for i in range(3)] == C

@@ -331,19 +331,3 @@ def test_a_folder_that_cannot_be_used_is_one_clear_error(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         Store(tmp_path / "file")
-
-
-def test_a_worker_goes_on_with_tasks_of_its_kind_and_leaves_them_to_nobody_else() -> None:
-    """They share what they compute; so of two workers of a paper the second begins with another kind."""
-    made = [Task("some", "one", kind, told, ("one", i)) for i in range(3) for kind in ("search", "run")]
-    workers = tasks._Workers(list(made), {}, {})
-    first, second = (tasks._Worker("one", kind) for kind in ("search", ""))
-    workers.workers = [first, second]
-    try:
-        taken = workers._next_of(second)
-        assert taken is not None and taken.kind == "run" and workers._next_of(first) is made[0]
-        workers.waiting = made[::2]
-        assert workers._next_of(second) is made[0]
-    finally:
-        for worker in workers.workers:
-            worker.pool.shutdown(wait=False)

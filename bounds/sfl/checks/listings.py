@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 import sympy
 
-from bounds.trials.cases import substituted
+from bounds.sfl.counterexamples import admits, uneven_steps
 from bounds.trials.listings import ROUNDING, At, Executor, KnownDraws, Place, Undefined, Unreadable, stopped
 from simulations import data, partitions
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
@@ -151,31 +151,28 @@ def _network() -> TwoPart:
 def split_learning(statement: Statement, full: bool = False) -> Verdict:
     """SSL and SplitFed, by the messages of split learning, against SFL and PFL on the whole network.
 
-    With tau_m = 1 or 3 local steps against K = 1 or 3, as far as the statement's conditions admit these.
+    With tau_m = K at every client; where the conditions admit unequal tau_m, `uneven_steps` comes first.
     """
     claim = statement.claim
     assert isinstance(claim, Words)
-    admitted = [
-        (tau, K)
-        for tau, K in product((1, 3), repeat=2)
-        if all(substituted(c.relation, {"tau_m": tau, "K": K}) == sympy.true for c in statement.when)
-    ]
-    for tau, K in admitted:
+    uneven = uneven_steps(statement)
+    counts = [K for K in (1, 3) if admits(statement, (K,), K)]
+    if uneven.status is Status.REFUTED or not counts:
+        return uneven
+    for K in counts:
         replay = Replay(_network(), K, eta=0.3, rounds=4)
-        runs = {a.__name__: replay.points(a(K=steps, eta=replay.eta))
-                for a, steps in ((SFL, K), (PFL, K), (SSL, tau), (SplitFed, tau))}  # fmt: skip
+        runs = {a.__name__: replay.points(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
         for r in range(replay.rounds + 1):
             symbols = {f"x_{name}": run[r] for name, run in runs.items()}
             for side in sides(Relations(claim.formulas), symbols):
                 if not side.holds:
                     left, right = np.asarray(side.left).tolist(), np.asarray(side.right).tolist()
-                    witness = {"tau_m": tau, "K": K, "round": r, "left": left, "right": right}
-                    says = f"tau_m = {tau}, K = {K}, round {r}: {side.says} is false"
-                    return Verdict(Status.REFUTED, says, witness=witness)
-    pairs = " and ".join(f"tau_m = {tau}, K = {K}" for tau, K in admitted)
+                    witness = {"K": K, "round": r, "left": left, "right": right}
+                    return Verdict(Status.REFUTED, f"K = {K}, round {r}: {side.says} is false", witness=witness)
     return Verdict(
         Status.TESTED,
-        f"two-layer network cut in two, 3 clients, batches of 4, 4 rounds: the same parameters in every round with {pairs}",
+        f"two-layer network cut in two, 3 clients, batches of 4, K = {' and '.join(map(str, counts))}, 4 rounds: the same "
+        "parameters in every round where tau_m = K",
     )
 
 
