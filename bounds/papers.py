@@ -37,8 +37,15 @@ def on_data(paper: str, dataset: str) -> list[Arena]:
 
 
 def evidence(paper: str) -> list[Evidence]:
-    """The paper's evidence on this floor; of a paper outside, its listings against its algorithms, too."""
-    return [*_part(paper, "evidence", tuple)(), *(_listings(paper) if paper in outside.packages() else ())]
+    """The paper's evidence on this floor; of a paper outside, its listings against its algorithms and what needs no line."""
+    found = list(_part(paper, "evidence", tuple)())
+    if paper in outside.packages():
+        from bounds import defaults
+        from theory import catalogue
+
+        found += _listings(paper)
+        found += defaults.evidence(paper, [*catalogue.evidence(paper), *found])
+    return found
 
 
 def _listings(paper: str) -> Iterator[Evidence]:

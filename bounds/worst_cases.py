@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import partial
 from importlib.util import find_spec
 from itertools import combinations, permutations, product
 from types import SimpleNamespace
@@ -169,7 +170,7 @@ _OF_F = {Property.CONVEX_MEAN, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK, P
 _READ = _OF_F | {
     Property.SMOOTH, Property.SMOOTH_ABOVE, Property.CONVEX, Property.STRONGLY_CONVEX, Property.BOUNDED_BELOW,
     Property.CLIENTS_BOUNDED_BELOW, Property.MINIMISER, Property.UNBIASED, Property.VARIANCE, Property.VARIANCE_ELSEWHERE,
-    Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS,
+    Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS, Property.HETEROGENEITY_AT_OPTIMUM,
 }  # fmt: skip
 _CONVEX = {
     Property.CONVEX,
@@ -179,7 +180,13 @@ _CONVEX = {
     Property.POLYAK,
 }
 _OF_STAR = {"dist2", "dist2_next"}  # they ask no function at x*
-_STEPS = ("K", "tau", "T")  # names of the number of local steps
+# without a minimiser: gaps above any number, which must cancel
+_ABOVE_ANY: Mapping[str, Form] = {
+    "gap": lambda t: t.start.value - number("F*"),
+    "gap_next": lambda t: t.F(t.end).value - number("F*"),
+}
+STEPS = ("K", "tau", "T")  # names of the number of local steps
+_ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
 
 def of_traces(paper: str) -> Rounds | None:
@@ -193,24 +200,43 @@ def of_traces(paper: str) -> Rounds | None:
     if len(algorithms) != 1:
         return None
     own = {**FIELD, **getattr(outside.load(paper, "checks"), "QUANTITIES", {})}
-    of = _OfTraces(algorithms[0], own, frozenset(one.name for one in fields(algorithms[0])) - {"eta"})
+    letters = {s.concept: s.name for s in catalogue.paper(paper).symbols.values() if s.concept}
+    settings = {letter: name for name, letter in letters_of_settings(algorithms[0], letters).items()}
+    chosen = algorithms[0].keywords if isinstance(algorithms[0], partial) else {}
+    fixed = {
+        letters.get("local steps", n) if n in STEPS else n: Fraction(v) for n, v in chosen.items() if isinstance(v, int)
+    }
+    of = _OfTraces(algorithms[0], own, settings, fixed)
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
-    return Rounds(names, of.complete, of.scenes, "eta", lambda statement, full: [], "noise of two values")
+    return Rounds(names, of.complete, of.scenes, "eta", of.tried, "noise of two values")
+
+
+def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[str, str]) -> dict[str, str]:
+    """The settings that an algorithm leaves open, each with a paper's letter for it; `letters` are those by concept."""
+    kind = algorithm.func if isinstance(algorithm, partial) else algorithm
+    chosen = {"eta", *(algorithm.keywords if isinstance(algorithm, partial) else ())}
+    names = [one.name for one in fields(cast(Any, kind)) if one.init and one.name not in chosen]
+    return {name: letters.get("local steps", name) if name in STEPS else name for name in names}
 
 
 @dataclass(frozen=True)
 class _OfTraces:
-    """An algorithm, the quantities of its rounds by the names of their symbols, and the names of its settings."""
+    """An algorithm, and the quantities of its rounds by the names of their symbols.
+
+    settings  the paper's letter for a setting -> its name
+    fixed     the paper's letter for a setting that is chosen -> its number
+    """
 
     algorithm: Callable[..., Algorithm]
     quantities: Mapping[str, Form]
-    settings: frozenset[str]
+    settings: Mapping[str, str]
+    fixed: Mapping[str, Fraction]
 
     def about_a_round(self, statement: Statement) -> bool:
         """Whether the statement bounds a quantity of a round, and all its symbols have values."""
         if not isinstance(statement.claim, Bound):
             return False
-        known = {*self.quantities, *self.settings, "M", "L", "mu", "sigma", "eta", "eta_tilde"}
+        known = {*self.quantities, *self.settings, *self.fixed, "M", "S", "L", "mu", "sigma", _ZETA, "eta", "eta_tilde"}
         bounded = {s.name for s in statement.claim.quantity.free_symbols}
         return bool(bounded & self.quantities.keys()) and {s.name for s in statement.symbols} <= known
 
@@ -220,9 +246,9 @@ class _OfTraces:
         Raises ValueError for missing or unknown names, and for numbers outside the domains.
         """
         symbols = {s.name: s for s in catalogue.symbols(statement).values()}
-        assumed = sympy.Tuple(*(one for several in catalogue.properties(statement).values() for one in several))
-        constants = {s.name for s in statement.symbols | assumed.free_symbols}
-        needed = {"M", "L", *(self.settings & symbols.keys())} | ({"mu"} & constants)
+        given = {**{n: v for n, v in self.fixed.items() if n in symbols}, **given}
+        needed = {"L", *({"M", *self.settings, *self.fixed} & symbols.keys())}
+        needed |= {"mu"} if self._constant(statement, "mu") else set()
         fitting(statement, given, needed, ("eta", "eta_tilde"), ())
         at = {symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()}
         for symbol, value in at.items():
@@ -236,28 +262,56 @@ class _OfTraces:
         sigma = symbols["sigma"].sympy if "sigma" in symbols else None
         return at if sigma is None else {sigma: sigma} | at
 
+    def tried(self, statement: Statement, full: bool) -> list[dict[str, Fraction]]:
+        """Two clients with one and two local steps, all clients or one, without noise; with noise one step."""
+        names, one = {s.name for s in statement.symbols}, Fraction(1)
+        own = [letter for letter in self.settings if letter in catalogue.symbols(statement)]
+        steps = next((letter for letter in own if self.settings[letter] in STEPS), None)
+        several, found = "M" in catalogue.symbols(statement), []
+        for K, S in product((1, 2) if steps else (1,), (2, 1) if "S" in own and "S" in names else (2,)):
+            at = (
+                {"L": one}
+                | ({"M": Fraction(2)} if several else {})
+                | ({"mu": one / 10} if self._constant(statement, "mu") else {})
+            )
+            at |= (
+                dict.fromkeys(own, one)
+                | ({steps: Fraction(K)} if steps else {})
+                | ({"S": Fraction(S if several else 1)} if "S" in own else {})
+            )
+            found += [at | {"sigma": Fraction(0)}] + ([at] if self._constant(statement, "sigma") and K == 1 else [])
+        return found
+
+    def _constant(self, statement: Statement, name: str) -> bool:
+        """Whether it is a symbol of the statement or of its assumptions."""
+        assumed = sympy.Tuple(*(one for several in catalogue.properties(statement).values() for one in several))
+        return name in {s.name for s in statement.symbols | assumed.free_symbols}
+
     def scenes(self, statement: Statement, at: Numbers) -> list[Scene]:
         """The round of the statement.  Raises ValueError for assumptions on other things than functions and noise."""
         given, numbers = catalogue.properties(statement), {symbol.name: value for symbol, value in at.items()}
         if more := given.keys() - _READ:
             told = ", ".join(sorted(more))
             raise ValueError(f"{statement.id} assumes {told}: expected assumptions on functions and noise alone")
-        if Property.EQUAL_WEIGHTS not in given:
+        if Property.EQUAL_WEIGHTS not in given and "M" in numbers:
             raise ValueError(f"{statement.id} does not assume equal weights of the clients: expected that it does")
-        chosen = {name: value for name, value in numbers.items() if name in self.settings}
+        chosen = {self.settings[name]: value for name, value in numbers.items() if name in self.settings}
         build = {name: int(value) if value.is_integer else float(value) for name, value in chosen.items()}
+        build |= {name: 1 for letter, name in self.settings.items() if name in STEPS and letter not in numbers}
         algorithm, noisy = self.algorithm(eta=1.0, **build), numbers.get("sigma", 0) != 0
-        noise = max([int(build[name]) for name in _STEPS if name in build], default=1) if noisy else 0
+        noise = max([int(build[name]) for name in STEPS if name in build], default=1) if noisy else 0
 
         def scene(of: FunctionClass, stationary: bool) -> Scene:
-            _, clients = federation(int(numbers["M"]), stationary)
+            _, clients = federation(int(numbers.get("M", 1)), stationary)
             outcomes = list(_outcomes(algorithm, clients, exact(numbers["eta"], {}), noise, given))
             means: dict[sympy.Expr, Quadratic] = {
-                s: summed(self.quantities[s.name](t) * chance for chance, t in outcomes)
+                s: summed(own[s.name](t) * chance for chance, t in outcomes)
                 for s in sorted(statement.symbols, key=str)  # the order of the points is that of the quantities
-                if s.name in self.quantities
+                if s.name in own
             }
             means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
+            apart = [s for s in statement.symbols if s.name == _ZETA]
+            means |= {s**2: summed(c.at(NOTHING).gradient.square for c in clients) / len(clients) for s in apart}
             if not least and (
                 _OF_STAR & {s.name for s in statement.symbols} or any(NOTHING in c.points for c in clients)
             ):
@@ -267,7 +321,9 @@ class _OfTraces:
             return Scene(means, _conditions(clients, outcomes, of, given), clients)
 
         of = FunctionClass.of(given, at)
-        least = Property.MINIMISER in given and bool(given.keys() & _CONVEX)  # else a stationary 0 may be no minimiser
+        # a strongly convex function has a minimiser; where F is not convex, a stationary 0 may be none
+        least = Property.STRONGLY_CONVEX in given or (Property.MINIMISER in given and bool(given.keys() & _CONVEX))
+        own = self.quantities if least else {**self.quantities, **_ABOVE_ANY}
         whole = scene(of, least)
         if not given.keys() & _OF_F:
             return [whole]
@@ -278,4 +334,13 @@ class _OfTraces:
         return [replace(whole, within=scene(smaller, least))]
 
 
-__all__ = ["best_constant", "federation", "of_traces", "rounds", "two_valued", "variances"]
+__all__ = [
+    "STEPS",
+    "best_constant",
+    "federation",
+    "letters_of_settings",
+    "of_traces",
+    "rounds",
+    "two_valued",
+    "variances",
+]

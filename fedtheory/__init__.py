@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bounds import compare, evaluate, tune
     from bounds.trials.arena import Arena, confront, constants_for, judge
+    from fedtheory.claims import check, constants, function, points, round_of as round
     from fedtheory.verification import verify
     from simulations import expectation, run
     from theory.catalogue import find, statements
@@ -48,6 +49,11 @@ _WHERE = {
     "constants_for": "bounds.trials.arena",
     "judge": "bounds.trials.arena",
     "verify": "fedtheory.verification",
+    "check": "fedtheory.claims",
+    "constants": "fedtheory.claims",
+    "function": "fedtheory.claims",
+    "points": "fedtheory.claims",
+    "round": "fedtheory.claims",
     "run": "simulations.engine",
     "expectation": "simulations.exact",
     "problems": "fedtheory.registries",
@@ -61,7 +67,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'fedtheory' has no attribute {name!r}: expected one of {', '.join(sorted(_WHERE))}"
         )
-    return getattr(importlib.import_module(_WHERE[name]), name)
+    return getattr(importlib.import_module(_WHERE[name]), {"round": "round_of"}.get(name, name))
 
 
 def __dir__() -> list[str]:
@@ -69,6 +75,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Arena", "algorithms", "compare", "compressors", "confront", "constants_for", "evaluate", "expectation", "find",
-    "judge", "problems", "run", "statements", "tune", "verify",
+    "Arena", "algorithms", "check", "compare", "compressors", "confront", "constants", "constants_for", "evaluate",
+    "expectation", "find", "function", "judge", "points", "problems", "round", "run", "statements", "tune", "verify",
 ]  # fmt: skip

@@ -103,6 +103,16 @@ def progress() -> Iterator[Any]:
         yield tell
 
 
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """On a terminal a line that says what is being done; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(f"{what} ..."):
+        yield
+
+
 def workshop(fresh: bool, scheduler: str | None) -> Workshop:
     """Where the work is done, with the store of results if it can be used."""
     from fedtheory.store import Store
@@ -712,6 +722,37 @@ def _instance(instance: Any) -> dict[str, Any]:
     return {"gram": {"vectors": instance.vectors, "rows": rows}, "values": values}
 
 
+@app.command("check")
+def check_command(
+    file: Annotated[Path, typer.Argument(help="a TOML file with a claim", metavar="FILE")], as_json: AsJson = False
+) -> None:
+    """Say whether one inequality of your own is proved, refuted with a witness, or tested.
+
+    The file has a claim between points, values and gradients of functions:
+
+        claim = "f(x) - f(y) - f.grad(y).dot(x - y) >= (f.grad(x) - f.grad(y)).norm2 / (2*L)"
+        points = "x y"
+        functions = {f = {smooth = "L", convex = true}}
+
+    or between quantities of a round or a run of an algorithm:
+
+        round = "PFL"
+        sigma = 0
+        claim = "dist2.next <= (1 - mu*h)*dist2 - h*gap"
+        when = "h <= 1/(6*L)"
+    """
+    from fedtheory.claims import check_file
+
+    with waiting("deciding"):
+        answer = check_file(file)
+    if as_json:
+        evidence = {kind: {"verdict": v.status, "says": v.says} for kind, v in answer.evidence.items()}
+        told = {"claim": answer.claim, "verdict": answer.status, "says": answer.says, "witness": dict(answer.witness)}
+        print_json(told | {"evidence": evidence})
+    else:
+        print(answer)
+
+
 @app.command()
 def verify(
     ids: Ids = None,
@@ -731,6 +772,18 @@ def verify(
         list[str] | None,
         typer.Option("--evidence", help="only this kind, such as ledger; may be given several times", metavar="KIND"),
     ] = None,
+    terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", help="another value of a term of one bound, such as noise=eta^2*sigma^2", metavar="TERM=EXPR"
+        ),
+    ] = None,
+    when: Annotated[
+        list[str] | None, typer.Option(help="a condition in place of the printed ones, such as 'eta <= 1/L'")
+    ] = None,
+    assumes: Annotated[
+        list[str] | None, typer.Option(help="an assumption in place of the listed ones", metavar="ID")
+    ] = None,
     expect_clean: Annotated[
         bool, typer.Option("--expect-clean", help="exit status 1 if a statement is refuted or vacuous")
     ] = False,
@@ -739,9 +792,10 @@ def verify(
 ) -> None:
     """Run all evidence for the statements; print the verdicts, with a witness for each refuted statement."""
     from fedtheory.agreed import in_coq
+    from fedtheory.claims import changed
     from fedtheory.score import scores
     from fedtheory.show import premises
-    from fedtheory.verification import seen_to_fail, verify as check, verify_on
+    from fedtheory.verification import seen_to_fail, verify as check, verify_changed, verify_on
     from theory import catalogue
     from theory.statement import Status
 
@@ -755,13 +809,25 @@ def verify(
     if kinds and data is not None:
         raise ValueError("--data and --evidence: expected one of them, because --data uses runs only")
     where = workshop(fresh, scheduler)
+    if terms or when or assumes:
+        if len(chosen) != 1 or mutate or data is not None or kinds:
+            raise ValueError("--with, --when, --assumes: expected one id, and none of --mutate, --data, --evidence")
+        pairs = [text.partition("=") for text in terms or ()]
+        if wrong := [text for text, (_, equal, value) in zip(terms or (), pairs, strict=True) if not (equal and value)]:
+            raise ValueError(f"{brief(wrong[0])}: expected TERM=EXPR, such as noise=eta^2*sigma^2")
+        own = changed(catalogue.find(chosen[0]), {name: value for name, _, value in pairs}, when or (), assumes or ())
+        with progress() as tell, waiting("verifying"):
+            checked = [verify_changed(own, full, tell, where)]
+        print_verdicts(checked, {}, {})
+        end_with_errors(checked)
+        return
     with progress() as tell:
         if data is None:
             checked = check(chosen, full, tell, where, kinds or ())
         else:
             checked = verify_on(data, chosen, full, tell, where)
         seen = seen_to_fail(checked, tell, where) if mutate else {}
-        changed = scores(checked, tell, where) if mutate else {}
+        noticed = scores(checked, tell, where) if mutate else {}
     if as_json:
         print_json(
             [
@@ -784,13 +850,13 @@ def verify(
                         }
                         for e, v in c.verdicts
                     ],
-                    **({"changes": asdict(changed[c.statement.id])} if c.statement.id in changed else {}),
+                    **({"changes": asdict(noticed[c.statement.id])} if c.statement.id in noticed else {}),
                 }
                 for c in checked
             ]
         )
     else:
-        print_verdicts(checked, seen, changed)
+        print_verdicts(checked, seen, noticed)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
         if kinds:

@@ -195,7 +195,7 @@ def contents(paths: Iterable[Path]) -> list[str]:
 
 def _modules() -> list[str]:
     """The modules of our packages, and of others' papers beside them: whether one is there changes what a paper has."""
-    specs = [spec for name in (*OURS, *outside.packages().values()) if (spec := find_spec(name))]
+    specs = [spec for name in (*OURS, *filter(None, outside.packages().values())) if (spec := find_spec(name))]
     places = [Path(place) for spec in specs for place in spec.submodule_search_locations or ()]
     return sorted(f"{place.name}/{path.relative_to(place)}" for place in places for path in place.rglob("*.py"))
 

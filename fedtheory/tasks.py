@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
+import outside
 from fedtheory.store import Files, Store, code, files_read, watch
 
 # loky replaces a worker process that has grown; nothing is lost by it
@@ -170,7 +171,9 @@ Done = tuple[Task, Any, float, Files | None]  # with the result, CPU seconds and
 
 def _here(tasks: Sequence[Task], results: dict[Task, Any], besides: dict[int, float]) -> Iterator[Done]:
     """Do the tasks on this machine, each after those that it needs; `results` has the results so far."""
-    if (len(tasks) > _FEW or any(task.long for task in tasks)) and cpu_count() > 1:
+    written = {name for name, package in outside.packages().items() if not package}  # only this process has them
+    elsewhere = len(tasks) > _FEW or any(task.long for task in tasks)
+    if elsewhere and cpu_count() > 1 and not any(task.paper in written for task in tasks):
         yield from _Workers(list(tasks), results, besides).done()
         return
     for task in tasks:

@@ -109,7 +109,10 @@ class Checked:
     @property
     def severity(self) -> Severity | None:
         """How grave it is that it is refuted: the gravest severity of its errata.  None if it is not, or has no erratum."""
-        return catalogue.severity(self.statement.id) if self.status is Status.REFUTED else None
+        printed = self.statement == catalogue.find(
+            self.statement.id
+        )  # errata are about it, and not about a changed one
+        return catalogue.severity(self.statement.id) if printed and self.status is Status.REFUTED else None
 
     @property
     def against(self) -> list[tuple[Evidence, Verdict]]:
@@ -302,6 +305,29 @@ def verify(
     settled: dict[str, Checked] = {}
     whole = shown | verdicts
     return [_of_kinds(_settle(id_, whole, settled)[0], kinds) for id_ in asked]
+
+
+def verify_changed(
+    statement: Statement, full: bool = False, progress: Progress | None = None, workshop: Workshop | None = None
+) -> Checked:
+    """Run all evidence for a statement of the catalogue that was changed, such as by `Statement.with_terms`.
+
+    Raises ValueError for a statement without evidence.
+    """
+    own = [item for item in evidence(statement.paper) if item.statement == statement.id]
+    if not own:
+        raise ValueError(f"{statement.id} has no evidence: expected another statement")
+    shown: dict[str, list[tuple[Evidence, Verdict]]] = {statement.id: []}
+    for item in own:
+        try:
+            found = judge(item, statement, full)
+        except Exception as exception:
+            found = failed(exception, f"{statement.id}, {item.kind}")
+        shown[statement.id].append((item, found))
+    verdicts, done_by = dict(shown), workshop or Workshop()
+    while wave := _used(verdicts, verdicts):
+        verdicts |= _checked(wave, full, progress, done_by)
+    return replace(_settle(statement.id, verdicts, {})[0], statement=statement)
 
 
 def _used(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -28,16 +28,32 @@ from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 from traceback import extract_tb
-from types import ModuleType
+from typing import Any
 
 VARIABLE, GROUP = "FEDTHEORY_PAPERS", "fedtheory.papers"
 _HERE = Path(__file__).resolve().parents[1]
 TAKEN = ("theory", "simulations", "bounds", "figures", "fedtheory", "course", "benchmarks", "outside")
 
 
+_WRITTEN: dict[str, Callable[[], Mapping[str, Any]]] = {}  # papers of this process: name -> its parts
+
+
+def add(name: str, parts: Callable[[], Mapping[str, Any]]) -> None:
+    """A paper that is no package but was written in this process; `parts` gives what its modules would have."""
+    _WRITTEN[name] = parts
+
+
+def remove(name: str) -> None:
+    """Forget a paper of this process; nothing happens where there is none."""
+    _WRITTEN.pop(name, None)
+
+
 def packages() -> dict[str, str]:
-    """The papers outside: short name -> package.  Raises ValueError for a name that is taken."""
-    return _packages(os.environ.get(VARIABLE, ""))
+    """The papers outside: short name -> package; empty for one of this process.
+
+    Raises ValueError for a name that is taken.
+    """
+    return {**_packages(os.environ.get(VARIABLE, "")), **dict.fromkeys(_WRITTEN, "")}
 
 
 @cache
@@ -74,11 +90,13 @@ def check_name(name: str) -> None:
         raise ValueError(f"paper {name!r}: expected another name, this one is taken")
 
 
-def load(paper: str, part: str) -> ModuleType | None:
+def load(paper: str, part: str) -> Any:
     """A part of a paper outside, imported; None where it has no such part, or is none.
 
     Raises ValueError that names the file and the line where the part's own code fails.
     """
+    if paper in _WRITTEN:
+        return _WRITTEN[paper]().get(part)
     package = packages().get(paper)
     if package is None:
         return None
@@ -86,7 +104,10 @@ def load(paper: str, part: str) -> ModuleType | None:
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     with blaming(Path(places[0] if places else package).resolve()):
         name = f"{package}.{part}"
-        return None if find_spec(name) is None else import_module(name)
+        if find_spec(name) is not None:
+            return import_module(name)
+        statements = import_module(f"{package}.statements") if part != "statements" else None
+        return getattr(getattr(statements, "paper", None), "parts", {}).get(part)  # all in one file
 
 
 @contextmanager
@@ -109,7 +130,8 @@ def blaming(place: Path) -> Iterator[None]:
 
 def home(module_name: str) -> str | None:
     """The paper outside to which a module belongs; None for any other module."""
-    return next((paper for paper, package in packages().items() if module_name.startswith(f"{package}.")), None)
+    named = {paper: package for paper, package in packages().items() if package}
+    return next((paper for paper, package in named.items() if module_name.startswith(f"{package}.")), None)
 
 
-__all__ = ["GROUP", "VARIABLE", "blaming", "check_name", "home", "load", "packages"]
+__all__ = ["GROUP", "VARIABLE", "add", "blaming", "check_name", "home", "load", "packages", "remove"]

@@ -58,7 +58,7 @@ def paper(name: str) -> Paper:
     """A paper by short name; loads this paper and no other.  Raises UnknownName."""
     if not isinstance(name, str) or name not in names():
         raise unknown("paper", name, list(names()))
-    return _loaded(name)
+    return _loaded(name) if outside.packages().get(name) != "" else outside.load(name, "statements").paper
 
 
 def statements(paper_name: str | None = None) -> list[Statement]:

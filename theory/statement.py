@@ -353,6 +353,20 @@ class Statement:
         every = [*claims, *(c.relation for c in self.when), *self.where, *self.where.values()]
         return set().union(*(e.free_symbols for e in every))
 
+    def with_terms(self, **terms: Any) -> Statement:
+        """The same bound with other values of terms, by their names.
+
+        Raises ValueError for what is no bound, and UnknownName for a term that it does not have.
+        """
+        if not isinstance(self.claim, Bound):
+            raise ValueError(f"{self.id} has no terms: expected a bound")
+        names = [t.name for t in self.claim.terms]
+        for name in terms:
+            if name not in names:
+                raise unknown("term", name, names)
+        new = tuple(Term(t.name, sympy.sympify(terms.get(t.name, t.value))) for t in self.claim.terms)
+        return self.with_claim(replace(self.claim, terms=new))
+
     def with_claim(self, claim: Claim) -> Statement:
         """The same statement with another claim.  Tests use it to make a sharper claim, which a check must refute."""
         return replace(self, claim=claim)

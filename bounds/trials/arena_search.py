@@ -38,6 +38,7 @@ from simulations.problems.regularised import Regularised
 from theory.statement import Bound, Evidence, Statement, Status, Verdict
 
 _X0 = 1.0  # in every coordinate; bounds and runs scale in the same way
+_NOTHING = 1e-13  # of the value at the start: less than this is rounding
 _FRACTIONS = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])  # of the largest admissible step size
 
 
@@ -247,10 +248,10 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         measured = np.minimum.accumulate(measured, axis=1)
     elif quantity.over == "mean":
         measured = mean_before(measured)
-    measured = measured[:, 1:]
+    beginning, measured = measured[:, :1], measured[:, 1:]
     bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
     value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value / factor, bound.admissible))
-    inside = admissible & (measured > 0)
+    inside = admissible & (measured > _NOTHING * beginning)
     room = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
     below = 1 / np.maximum(room, np.finfo(float).tiny)  # the factor by which a lower bound could be larger
     below[~inside] = np.inf

@@ -448,7 +448,7 @@ class _Dense:
         ]
         place = {name: i for i, name in enumerate(self.vectors)}
         near = [*(gram[place[a]][place[b]] for a, b in pairs), *values.values()]
-        found = _corrected(near, rows, [zero] * len(rows))
+        found = corrected(near, rows, [zero] * len(rows))
         assert found is not None  # zeros make every form 0
         at = dict(zip(pairs, found, strict=False))
         matrix = [[at[min(a, b), max(a, b)] for b in self.vectors] for a in self.vectors]
@@ -600,7 +600,7 @@ class _Dual:
         zero = Fraction(0)
         left = [[zero if i in none else a for i, a in enumerate(row)] for row in self.equations]
         near = [zero if i in none else _fraction(x) for i, x in enumerate(weights)]
-        found = _corrected(near, left, self.wanted)
+        found = corrected(near, left, self.wanted)
         if found is None or min(found) < 0:
             return None
         used = (form * -x for x, form in zip(found, self.forms, strict=True) if x)
@@ -691,7 +691,7 @@ def _forced(equations: Matrix, wanted: Sequence[Fraction]) -> frozenset[int]:
         none = found
 
 
-def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]) -> list[Fraction] | None:
+def corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]) -> list[Fraction] | None:
     """The weights, changed as little as needed to satisfy the equations exactly; None if these contradict each other."""
     rows = [row for row in equations if any(row)]
     reached = [sum((a * w for a, w in zip(row, weights, strict=True) if a), Fraction(0)) for row in equations]

@@ -1,0 +1,114 @@
+"""What tests the statements of a paper outside without a line of its author's.
+
+A bound on quantities of a round: a search among exact rounds of the paper's algorithm, and worst cases over all functions.
+A bound on whole runs: a search for the small quadratics on which it is tightest, by exact expectation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import outside
+from bounds import worst_cases
+from bounds.evaluation import Compiled
+from bounds.quantities import FIELD
+from bounds.trials.arena_search import Candidate, Family, quadratic, search_evidence, varied
+from bounds.trials.own_rounds import OwnRounds
+from bounds.trials.quantities import QUANTITIES
+from bounds.tuning import largest_step
+from theory import catalogue
+from theory.proofs import scenes, units
+from theory.properties import Property
+from theory.statement import Bound, Evidence, Statement, Status, Verdict
+
+_LEAST = 0.05  # smallest eigenvalue where mu > 0
+_ROUNDS, _TRIES = 60, (40, 2)
+
+
+def evidence(paper: str, given: Sequence[Evidence]) -> Iterator[Evidence]:
+    """The evidence of a paper outside, of kinds that its author has not given."""
+    known = {(e.statement, e.kind) for e in given}
+    for one in (*units.evidence(paper), *_of_rounds(paper), *_of_runs(paper)):
+        if (one.statement, one.kind) not in known:
+            yield one
+
+
+def algorithm_of(paper: str) -> Any:
+    """The paper's algorithm; None for several, or none."""
+    several = list(getattr(outside.load(paper, "algorithms"), "ALGORITHMS", {}).values())
+    return several[0] if len(several) == 1 else None
+
+
+def _of_rounds(paper: str) -> Iterator[Evidence]:
+    rounds = worst_cases.of_traces(paper)
+    if rounds is None:
+        return
+    own = OwnRounds(algorithm_of(paper), {**FIELD, **getattr(outside.load(paper, "checks"), "QUANTITIES", {})})
+    for name in rounds.names:
+        yield Evidence(f"{paper}.{name}", "search", _or_open(own.search().check))
+        yield Evidence(f"{paper}.{name}", "worst_case", _or_open(scenes.check(rounds)))
+
+
+def _or_open(check: Callable[[Statement, bool], Verdict]) -> Callable[[Statement, bool], Verdict]:
+    """A check that nobody chose for the statement: where it does not fit, it is open, with the reason."""
+
+    def checked(statement: Statement, full: bool = False) -> Verdict:
+        try:
+            found = check(statement, full)
+        except ValueError as error:
+            return Verdict(Status.OPEN, str(error))
+        return replace(found, status=Status.OPEN) if found.status is Status.VACUOUS else found
+
+    return checked
+
+
+def _of_runs(paper: str) -> Iterator[Evidence]:
+    algorithm = algorithm_of(paper)
+    for statement in catalogue.statements(paper) if algorithm is not None else ():
+        claim = statement.claim
+        concepts = {s.sympy: s.concept for s in catalogue.symbols(statement).values()}
+        if isinstance(claim, Bound) and any(concepts.get(s) in QUANTITIES for s in claim.quantity.free_symbols):
+            (found,) = search_evidence({statement.id: _family(statement, algorithm)})
+            yield replace(found, check=_or_open(found.check))
+
+
+def _family(statement: Statement, algorithm: Any) -> Family:
+    """Small quadratics that the statement's assumptions admit, with one to three local steps."""
+    given = catalogue.properties(statement)
+    convex = bool({Property.CONVEX, Property.STRONGLY_CONVEX} & given.keys())
+    positive = "strong convexity" in {
+        s.concept for s in catalogue.symbols(statement).values() if s.sympy in statement.symbols
+    }
+    least = _LEAST if positive else 0.0 if convex else -0.3
+    settings = worst_cases.letters_of_settings(algorithm, {})
+    step = next((n for n in worst_cases.STEPS if n in settings), None)
+    concepts = {s.concept for s in catalogue.symbols(statement).values()}
+    alone, single = "clients" not in concepts, "local steps" not in concepts  # a paper about one machine, about steps
+    sampled = "S" in settings and "S" in {s.name for s in statement.symbols}  # else all clients take part
+
+    def draw(rng: np.random.Generator) -> Candidate:
+        d, M, K = (
+            int(rng.integers(1, 3)),
+            1 if alone else int(rng.integers(2, 4)),
+            1 if single else int(rng.integers(1, 4)),
+        )
+        own = {step: K} if step else {}
+        one = quadratic(rng, d, M, least)
+        sigma = one.sigma if Property.VARIANCE in given else 0.0
+        return replace(one, sigma=sigma, settings=own | ({"S": int(rng.integers(1, M + 1))} if sampled else {}))
+
+    def vary(rng: np.random.Generator, candidate: Candidate, width: float) -> Candidate:
+        return varied(rng, candidate, width, least)
+
+    def largest(bound: Compiled, values: Any, rounds: int) -> float | None:
+        step_size = "eta_tilde" if any(s.name == "eta_tilde" for s in statement.where) else "eta"
+        return largest_step(bound, step_size, values)
+
+    return Family(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
+
+
+__all__ = ["algorithm_of", "evidence"]

@@ -1,0 +1,396 @@
+"""The search for counter-examples among the rounds of any algorithm: for the statements of a paper outside.
+
+An instance is a round on functions of one variable, in fractions: quadratics, some with another curvature right of 0.
+The round is the algorithm's own (`simulations.exact.trace`); expectations are over all orders of the clients and the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import permutations, product
+from math import factorial
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from bounds.trials.claims import SQUARED, Condition, balance, condition, inequalities
+from bounds.trials.rounds import Form, Occurrence, Rounds
+from bounds.worst_cases import STEPS, letters_of_settings
+from simulations.algorithms.base import Algorithm
+from simulations.exact.rational import Fraction
+from simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
+from simulations.problems import Problem
+from theory import catalogue
+from theory.properties import Property
+from theory.statement import Statement, defined
+
+Quantity = Callable[[Trace], Any]
+_DRAWS = 6  # of noise in an instance
+_ONE, _HALF, _TENTH = Fraction(1), Fraction(1, 2), Fraction(1, 10)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A round from x of M clients F_m(y) = h_m y^2/2 + bend_m max(y, 0)^2/2 + b_m y, sum b_m = 0, at a share of the step.
+
+    settings  of the algorithm: the number of local steps, S
+    law       of the noise: independent, shared by all clients, or biased
+    """
+
+    h: tuple[Fraction, ...]
+    b: tuple[Fraction, ...]
+    x: Fraction
+    settings: tuple[tuple[str, int], ...]
+    sigma: Fraction = Fraction(0)
+    bend: tuple[Fraction, ...] = ()
+    share: Fraction = _ONE
+    law: str = "independent"
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return len(self.h)
+
+    @property
+    def curvatures(self) -> list[Fraction]:
+        """The curvatures of all F_m on both sides of 0."""
+        return [*self.h, *(h + bend for h, bend in zip(self.h, self.bend, strict=False))]
+
+    @property
+    def mean(self) -> list[Fraction]:
+        """The curvatures of F on both sides of 0."""
+        left = sum(self.h, Fraction(0)) / self.M
+        return [left, left + sum(self.bend, Fraction(0)) / self.M]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnForm(Form):
+    """A statement ready for numbers: which functions, noises and step sizes its assumptions admit.
+
+    convex    whether every client's function is convex
+    bounded   whether F is bounded below; then x* = 0 is its minimiser
+    of_mean   whether mu is that of F
+    assumed   the concepts of the constants that the assumptions bound; any other number may be wrong
+    laws      of the noise; none: there is none
+    where     the statement's definitions
+    concepts  symbol -> concept
+    """
+
+    convex: bool
+    bounded: bool
+    of_mean: bool
+    assumed: frozenset[str]
+    laws: tuple[str, ...]
+    where: Mapping[Any, Any]
+    concepts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class OwnRounds:
+    """The rounds of an algorithm outside.
+
+    build       the algorithm, called with eta and its settings
+    quantities  of a round, by the names of their symbols
+    """
+
+    build: Callable[..., Algorithm]
+    quantities: Mapping[str, Quantity]
+
+    @property
+    def settings(self) -> set[str]:
+        """The names of the settings that it leaves open, but for eta."""
+        return set(letters_of_settings(self.build, {}))
+
+    @property
+    def chosen(self) -> dict[str, int]:
+        """The counts among the settings that are chosen."""
+        given = self.build.keywords if isinstance(self.build, partial) else {}
+        return {name: value for name, value in given.items() if isinstance(value, int)}
+
+    def search(self) -> Rounds[Instance, OwnForm]:
+        """The search, ready to use as a check."""
+        return Rounds(
+            forms=self.forms, family=self.family, cases=self.cases, varied=self.varied, simpler=self.simpler,
+            witness=self.witness, described=self.described, effort=((4, 30), (12, 200)),
+            searched="up to 3 clients on the line, up to 5 local steps, quadratic and with one bend",
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------------ a statement in numbers
+
+    def forms(self, statement: Statement) -> list[OwnForm]:
+        """The statement, if it is about one round.  Raises ValueError where its claim is not in numbers."""
+        given = catalogue.properties(statement)
+        laws = {"independent": (), "shared": (Property.INDEPENDENT_NOISE,), "biased": (Property.UNBIASED,)}
+        concepts = {s.name: s.concept for s in catalogue.symbols(statement).values() if s.concept}
+        assumed = {concept for concept, some in _BOUNDED_BY.items() if given.keys() & some}
+        spoken = {concepts.get(s.name) for s in statement.symbols}
+        return [
+            OwnForm(
+                inequalities=tuple(inequalities(statement.claim, statement.where)),
+                conditions=tuple(condition(defined(c.relation, statement.where)) for c in statement.when),
+                symbols=frozenset(s.name for s in statement.symbols),
+                convex=bool({Property.CONVEX, Property.STRONGLY_CONVEX} & given.keys()),
+                bounded=bool(_BOUNDED_BELOW & given.keys()),
+                of_mean=Property.STRONGLY_CONVEX not in given,
+                assumed=frozenset(assumed),
+                laws=tuple(law for law, lost in laws.items() if not {*lost} & given.keys())
+                if "gradient noise" in assumed | spoken
+                else (),
+                where=statement.where,
+                concepts=concepts,
+            )
+        ]
+
+    def constants(self, r: Instance, to: OwnForm) -> dict[str, Any]:
+        """The numbers of the instance by the letters of the paper, but for step sizes and quantities of the round."""
+        L = max(map(abs, r.curvatures))
+        own = self.chosen | dict(r.settings)
+        numbers = {
+            "clients": Fraction(r.M),
+            "sampled clients": Fraction(own.get("S", r.M)),
+            "local steps": Fraction(next((own[n] for n in STEPS if n in own), 1)),
+            "smoothness": L if "smoothness" in to.assumed else L / 10,
+            "strong convexity": (min(r.mean) if to.of_mean else min(r.curvatures))
+            if "strong convexity" in to.assumed
+            else L,
+            "gradient noise": r.sigma if "gradient noise" in to.assumed else Fraction(0),
+            "heterogeneity at the optimum": sum((b * b for b in r.b), Fraction(0)) / r.M,
+        }
+        found: dict[str, Any] = {"M": numbers["clients"], **{n: Fraction(v) for n, v in own.items()}}
+        for name, concept in to.concepts.items():
+            if concept in numbers:
+                found[name] = numbers[concept]
+                if concept == "gradient noise":
+                    found[SQUARED.get(name, name)] = numbers[concept] ** 2
+                if concept == "heterogeneity at the optimum":
+                    found[SQUARED.get(name, name)] = numbers[concept]
+        return found
+
+    def admissible(self, r: Instance, to: OwnForm) -> Fraction | None:
+        """The largest step size of the candidates that the conditions admit, times the share; None for none."""
+        known = self.constants(r, to)
+        limited = any("eta" in map(str, w.free_symbols) for w in to.where.values()) or "eta" in to.symbols
+        L = max(map(abs, r.curvatures)) or _ONE
+        for step in _CANDIDATES if limited else ():
+            at = known | self.steps(step / L, known, to)
+            if all(_holds(one, at) for one in to.conditions):
+                return step / L * r.share
+        return None
+
+    def steps(self, eta: Fraction, known: Mapping[str, Any], to: OwnForm) -> dict[str, Fraction]:
+        """eta, and the effective step size that the statement defines by it."""
+        found = {"eta": eta}
+        K = next((known[n] for n, concept in to.concepts.items() if concept == "local steps" and n in known), _ONE)
+        return found | {s.name: eta * K for s in to.where if s.name == "eta_tilde"}
+
+    def cases(self, r: Instance, to: OwnForm, further: bool) -> Iterator[Occurrence]:
+        """The claim in numbers; nothing where the instance is not within conditions and assumptions."""
+        if further or (to.bounded and min(r.mean) <= 0) or (to.convex and min(r.curvatures) < 0):
+            return
+        if "strong convexity" in to.assumed and (min(r.mean) if to.of_mean else min(r.curvatures)) <= 0:
+            return
+        eta = self.admissible(r, to)
+        if eta is None:
+            return
+        known = self.constants(r, to)
+        known |= self.steps(eta, known, to)
+        if not all(_holds(one, known) for one in to.conditions):
+            return
+        known |= self.measured(r, eta, tuple(sorted(to.symbols & self.quantities.keys())))
+        for one in to.inequalities:
+            yield Occurrence(balance(one, known), {})
+
+    def measured(self, r: Instance, eta: Fraction, names: tuple[str, ...]) -> dict[str, Any]:
+        """The expectations of quantities of the round."""
+        return _measured(self.build, tuple(self.quantities[n] for n in names), names, replace(r, share=_ONE), eta)
+
+    # ------------------------------------------------------------------------------------------------------ the family
+
+    def family(self, to: OwnForm, full: bool) -> Iterator[Instance]:
+        """Instances that the assumptions admit, from simple to complicated."""
+        step = next((n for n in STEPS if n in self.settings), None)
+        curvatures: list[tuple[Any, ...]] = [(1, 1), (1, _HALF), (1, _TENTH), (_HALF, 1, 1)] + (
+            [] if to.convex else [(1, -_HALF), (-1, 1, 1)]
+        )
+        if "clients" not in to.concepts.values():  # a paper about one machine
+            curvatures = [(1,), (_TENTH,), *([] if to.bounded else [(-1,)])]
+        slopes: dict[int, list[tuple[int, ...]]] = {
+            1: [(0,)],
+            2: [(0, 0), (1, -1), (4, -4)],
+            3: [(0, 0, 0), (1, 1, -2)],
+        }
+        for h in curvatures:
+            M = len(h)
+            samples: list[int | None] = [M, 1] if "S" in self.settings and "S" in to.symbols else [None]
+            counts: tuple[int, ...] = (1, 2, 5) if M <= 2 else (1, 2)
+            if not step or "local steps" not in to.concepts.values():  # then a round is a step
+                counts = (1,)
+            for S in samples:
+                for K in counts:
+                    own = (((step, K),) if step else ()) + ((("S", S),) if S is not None else ())
+                    for b, x, share in product(
+                        slopes[M], (1, 0, -1, 3), (_ONE, Fraction(1, 8)) if full or M <= 2 else (_ONE,)
+                    ):
+                        plain = Instance(_fractions(h), _fractions(b), Fraction(x), own, share=share)
+                        yield plain
+                        if K * (S or M) <= _DRAWS:
+                            yield from (replace(plain, sigma=_ONE, law=law) for law in to.laws)
+                        if x and M <= 2:
+                            yield replace(
+                                plain, bend=_fractions([-one * Fraction(4, 5) if one > 0 else 0 for one in h])
+                            )
+
+    def varied(self, r: Instance, to: OwnForm, random: Random) -> Instance | None:
+        """An instance that differs in one number."""
+        place = random.choice(["h", "b", "x", "share", "sigma"])
+        factor = Fraction(random.choice([1, 1, 3, 5, 7, 9]), random.choice([1, 2, 4, 8, 10])) or _ONE
+        if place == "x":
+            return replace(r, x=r.x * factor if r.x else Fraction(random.randint(-2, 2)))
+        if place == "share":
+            return replace(r, share=min(_ONE, r.share * factor))
+        if place == "sigma":
+            return replace(r, sigma=r.sigma * factor)
+        i = random.randrange(r.M)
+        if place == "h":
+            h = list(r.h)
+            h[i] = min(h[i] * factor, _ONE)
+            return replace(r, h=tuple(h), bend=()) if not r.bend else None
+        if r.M == 1:
+            return None
+        b = [x * factor for x in r.b] if any(r.b) else [Fraction(1), Fraction(-1), *([Fraction(0)] * (r.M - 2))]
+        return replace(r, b=tuple(b))
+
+    def simpler(self, r: Instance, to: OwnForm) -> Iterator[Instance]:
+        """Instances with one thing made simpler, the simplest first."""
+        if r.sigma:
+            yield replace(r, sigma=Fraction(0))
+            yield replace(r, sigma=_ONE) if r.sigma != 1 else replace(r, sigma=Fraction(0))
+        if r.bend:
+            yield replace(r, bend=())
+        if any(r.b):
+            yield replace(r, b=(Fraction(0),) * r.M)
+        for i, (name, value) in enumerate(r.settings):
+            if value > 1 and name != "S":
+                yield replace(r, settings=(*r.settings[:i], (name, value - 1), *r.settings[i + 1 :]))
+        if r.share != 1:
+            yield replace(r, share=_ONE)
+        for x in (0, 1):
+            if r.x != x and abs(r.x) not in (0, 1):
+                yield replace(r, x=Fraction(x))
+
+    def witness(self, r: Instance, to: OwnForm) -> dict[str, Any]:
+        """All that a person needs to recompute an instance."""
+        functions = [_function(*one) for one in zip(r.h, r.b, r.bend or (Fraction(0),) * r.M, strict=True)]
+        found: dict[str, Any] = {f"F_{m + 1}(y)": text for m, text in enumerate(functions)}
+        found |= {
+            "x": str(r.x),
+            "x*": "0",
+            **{name: str(value) for name, value in (self.chosen | dict(r.settings)).items()},
+        }
+        found["eta"] = str(self.admissible(r, to))
+        found |= {n: str(v) for n, v in self.constants(r, to).items() if n in ("L", "mu", "beta")}
+        return found | ({"sigma": str(r.sigma), "noise": r.law} if r.sigma else {"sigma": "0"})
+
+    def described(self, r: Instance, case: Occurrence) -> str:
+        """The counts of an instance."""
+        counts = self.chosen | dict(r.settings)
+        return ", ".join([f"M = {r.M}", *(f"{name} = {value}" for name, value in counts.items())])
+
+
+_CONVEX = {
+    Property.CONVEX, Property.STRONGLY_CONVEX, Property.CONVEX_MEAN, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK
+}  # fmt: skip
+_BOUNDED_BELOW = {*_CONVEX, Property.MINIMISER, Property.BOUNDED_BELOW}
+_BOUNDED_BY = {
+    "smoothness": {Property.SMOOTH, Property.SMOOTH_ABOVE, Property.SMOOTH_MEAN, Property.SMOOTH_SAMPLES},
+    "strong convexity": {Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK},
+    "gradient noise": {Property.VARIANCE},
+}
+_CANDIDATES = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
+    Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 81, 96, 144, 192, 256, 512)
+)
+
+
+def _holds(one: Condition, known: Mapping[str, Any]) -> bool:
+    try:
+        return one.holds(known)
+    except ValueError:  # a symbol without a number, such as one of a quantity
+        return True
+
+
+def _fractions(numbers: Iterable[Any]) -> tuple[Fraction, ...]:
+    return tuple(Fraction(x) for x in numbers)
+
+
+def _function(h: Fraction, b: Fraction, bend: Fraction) -> str:
+    square = f"{h / 2} y^2" if not bend else f"{h / 2} y^2 for y < 0, {(h + bend) / 2} y^2 for y > 0"
+    slope = "" if not b else f" {'+' if b > 0 else '-'} {abs(b)} y"
+    return square + (f", {slope.strip()}" if bend and b else slope)
+
+
+@lru_cache(maxsize=20_000)
+def _measured(
+    build: Callable[..., Algorithm],
+    quantities: tuple[Quantity, ...],
+    names: tuple[str, ...],
+    r: Instance,
+    eta: Fraction,
+) -> dict[str, Any]:
+    algorithm = build(eta=1.0, **dict(r.settings))
+    S = algorithm.participants(cast(Problem, SimpleNamespace(M=r.M, weights=None, name="an instance")))
+    chances, traces = [], []
+    for order in permutations(range(r.M), S):
+        found = _trace(algorithm, r, eta, order)
+        traces.append(found)
+        chances.append(Fraction(factorial(r.M - S), factorial(r.M)))
+    return {
+        n: sum(chance * q(one) for chance, one in zip(chances, traces, strict=True))
+        for n, q in zip(names, quantities, strict=True)
+    }
+
+
+def _trace(algorithm: Algorithm, r: Instance, eta: Fraction, order: tuple[int, ...]) -> Trace:
+    """The round with one order: without noise once, to count its steps, then with a column for each step's noise."""
+
+    def made(count: int) -> Trace:
+        outcomes = bool(r.bend) and count > 0 and r.law != "biased"
+        biased = r.law == "biased"
+        draws = 0 if biased else count
+        columns = 2**draws if outcomes else 1 + draws
+        one, nothing = Fraction(1), Fraction(0)
+        weights = np.array([one / columns] * columns if outcomes else [one] * columns, dtype=object)
+
+        def constant(v: Fraction) -> RandomVector:
+            return RandomVector.constant(np.array([v], dtype=object), weights, outcomes)
+
+        def noise(client: int, turn: int, k: int, at: RandomVector) -> RandomVector:
+            place = (turn, k) if r.law != "shared" else (0, k)
+            j = seen.setdefault(place, len(seen))
+            if not count or not r.sigma:
+                return constant(nothing)
+            if biased:
+                return constant(r.sigma)
+            values = np.full((1, columns), nothing, dtype=object)
+            if outcomes:
+                values[0] = [r.sigma * sign[j] for sign in product((1, -1), repeat=draws)]
+            else:
+                values[0, 1 + j] = r.sigma
+            return RandomVector(values, weights)
+
+        seen: dict[tuple[int, int], int] = {}
+        functions = [
+            PiecewiseQuadratic(np.array([[h]], dtype=object), constant(b), bend)
+            for h, b, bend in zip(r.h, r.b, r.bend or (Fraction(0),) * r.M, strict=True)
+        ]
+        zero = constant(nothing)
+        return trace(algorithm, functions, constant(r.x), zero, eta, order, noise)
+
+    plain = made(0)
+    return made(len(plain.steps)) if r.sigma else plain
+
+
+__all__ = ["Instance", "OwnRounds"]

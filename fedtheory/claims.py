@@ -1,0 +1,362 @@
+"""One inequality in one line: `check(claim)` says whether it is proved, refuted with a witness, or tested, and on what.
+
+import fedtheory as ft
+
+x, y = ft.points("x y")
+f = ft.function("f", smooth="L", convex=True)
+ft.check(f(x) - f(y) - f.grad(y).dot(x - y) >= (f.grad(x) - f.grad(y)).norm2 / (2 * f.L))
+
+r = ft.round("PFL", sigma=0)
+ft.check(r.dist2.next <= (1 - r.mu * r.h) * r.dist2 - r.h * r.gap, when=r.h <= 1 / (6 * r.L))
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import sympy
+from sympy.core.relational import Relational
+
+import outside
+from fedtheory.paper import OwnPaper, paper
+from fedtheory.registries import algorithms
+from theory import catalogue, field as vocabulary, inequalities
+from theory.field import Assumption
+from theory.inequalities import Function, Vector, VectorSymbol, constants, function, points
+from theory.names import unknown
+from theory.printing import plain
+from theory.statement import Condition, Statement, Status, Verdict
+
+_NUMBER = count(1)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `check` found.
+
+    claim     as text
+    status    proved, refuted, tested, open, vacuous ...
+    says      how: the certificate, the family, or where it fails
+    witness   for a refuted claim all that a person needs to recompute it
+    evidence  kind -> verdict, of a claim about rounds
+    """
+
+    claim: str
+    status: Status
+    says: str
+    witness: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Verdict] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an answer is no truth value: compare its status, such as answer.status == 'proved'")
+
+    def __repr__(self) -> str:
+        lines = [f"{self.status}: {self.claim}", f"  {self.says}"]
+        if self.witness:
+            lines.append("  " + ", ".join(f"{name} = {value}" for name, value in self.witness.items()))
+        for kind, verdict in self.evidence.items():
+            if verdict.best:
+                where, terms = list(verdict.best.items())[-1]
+                room = ", ".join(f"{name} x {high:.4g}" for name, (_, high) in terms.items())
+                lines.append(f"  best constants ({where}): {room}")
+            elif verdict.slack is not None and self.status is not Status.REFUTED:
+                lines.append(f"  {kind}: slack {verdict.slack:.4g}")
+        return "\n".join(_shortened(line) for line in lines[:10])
+
+
+_WIDE = 500
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _WIDE else f"{line[: _WIDE - 4]} ..."
+
+
+def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
+    """Whether an inequality holds.
+
+    claim  between points, values and gradients of functions (`points`, `function`): for all of them, in every dimension; or
+           between quantities of a round or of a run (`round_of`)
+    when   a condition on the constants, or several
+    given  of points and functions: further inequalities that hold; of a round: assumptions instead of the usual ones
+
+    Raises ValueError for what is no inequality.
+    """
+    several = [when] if isinstance(when, Relational) else list(when)
+    if claim in (sympy.true, sympy.false):
+        verdict = inequalities.decided(claim)
+        return Answer(str(claim), verdict.status, verdict.says)
+    if not isinstance(claim, sympy.Le | sympy.Ge | sympy.Eq):
+        raise ValueError(f"{claim!r}: expected an inequality, such as f(x) - f(y) <= f.grad(x).dot(x - y)")
+    told = plain(claim)
+    rounds = {type(s).round for s in claim.free_symbols if isinstance(s, _Asked)}
+    if not rounds:
+        own = [given] if isinstance(given, Relational) else list(given)
+        verdict = inequalities.decided(claim, several, own)
+        return Answer(told, verdict.status, verdict.says, verdict.witness)
+    if len(rounds) > 1:
+        raise ValueError(f"{told}: expected quantities of one round")
+    (asked,) = rounds
+    assert asked is not None
+    return asked.decided(claim, several, list(given))
+
+
+# ------------------------------------------------------------------------------------------------------- rounds and runs
+
+
+class _Asked(vocabulary.Quantity):
+    """A quantity of a round that was asked for."""
+
+    round: Round | None = None
+
+    def _at(self, time: str) -> Any:
+        found = super()._at(time)
+        return type(self)(found.name, real=True, nonnegative=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A round, and a run, of an algorithm: its attributes are the field's symbols and quantities (`theory.field`).
+
+    algorithm  a class with a method `round`
+    name       for messages
+    convex     whether the clients' functions are convex; mu-strongly convex where a claim speaks of mu
+    noisy      whether stochastic gradients have noise
+    settings   of the algorithm that are numbers, such as K=2
+    """
+
+    algorithm: Callable[..., Any]
+    name: str
+    convex: bool = True
+    noisy: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        known = {n: getattr(vocabulary, n) for n in vocabulary.__all__}
+        found = known.get(name)
+        if isinstance(found, vocabulary.Quantity):
+            kind = self.__dict__.get("_kind") or type("_Asked", (_Asked,), {"round": self})
+            object.__setattr__(self, "_kind", kind)
+            return kind(found.name, real=True, nonnegative=True)
+        if name.startswith("_") or not isinstance(found, sympy.Symbol):
+            letters = [n for n, s in known.items() if isinstance(s, sympy.Symbol)]
+            raise AttributeError(str(unknown("symbol of a round", name, letters)))
+        return found
+
+    def __repr__(self) -> str:
+        kind = "convex" if self.convex else "smooth"
+        return f"a round of {self.name} on {kind} functions, {'with' if self.noisy else 'without'} noise"
+
+    def decided(self, claim: Any, when: Sequence[Any], given: Sequence[Assumption]) -> Answer:
+        """A claim by the evidence that can decide it: units, exact search, worst case, search for the tightest run."""
+        plainly = {s: vocabulary.SYMBOLS[s.name].sympy for s in claim.free_symbols if isinstance(s, _Asked)}
+        symbols = claim.free_symbols.union(*(one.free_symbols for one in when if isinstance(one, Relational)))
+        name = f"claim{next(_NUMBER)}"
+        try:
+            own: OwnPaper = paper(name, self.name, step=vocabulary.K * vocabulary.eta)
+            own.algorithm(partial(self.algorithm, **self.settings) if self.settings else self.algorithm, self.name)
+            said = own.lemma(claim.xreplace(plainly), "claim", when=when, given=given or self._usual(symbols))
+            (checked,) = own.check(said).checked
+        finally:
+            outside.remove(name)
+        evidence = {e.kind: v for e, v in checked.verdicts}
+        told = plain(claim.xreplace({vocabulary.h: sympy.Symbol("h")}))
+        if checked.against:
+            kind, verdict = next(
+                ((e.kind, v) for e, v in checked.against if e.kind == "units"),
+                (checked.against[0][0].kind, checked.against[0][1]),
+            )
+            return Answer(told, checked.status, f"{kind.replace('_', ' ')}: {verdict.says}", verdict.witness, evidence)
+        says = "; ".join(
+            f"{kind.replace('_', ' ')}: {v.says}" for kind, v in evidence.items() if v.status is checked.status
+        )
+        left = "; ".join(v.says for v in evidence.values() if v.status in (Status.OPEN, Status.ERROR))
+        return Answer(told, checked.status, says or left or "nothing that was tried can decide it", {}, evidence)
+
+    def _usual(self, symbols: set[Any]) -> list[Assumption]:
+        found = [vocabulary.smooth]
+        if self.convex:
+            found.append(vocabulary.strongly_convex if vocabulary.mu in symbols else vocabulary.convex)
+        if self.noisy:
+            found.append(vocabulary.noise.independent)
+        if vocabulary.zeta in symbols:
+            found.append(vocabulary.heterogeneity)
+        return found
+
+
+def round_of(
+    algorithm: str | Callable[..., Any], *, convex: bool = True, sigma: int | None = None, **settings: Any
+) -> Round:
+    """A round of an algorithm, by its name in the registry or as a class.  Its attributes make claims for `check`.
+
+    convex    whether the clients' functions are convex, and mu-strongly convex where a claim speaks of mu
+    sigma     0: stochastic gradients without noise
+    settings  of the algorithm, such as K=2; those that are left out are tried
+
+    Raises UnknownName for an algorithm that is not in the registry, ValueError for another sigma.
+    """
+    if sigma not in (None, 0):
+        raise ValueError(f"sigma = {sigma}: expected 0, for no noise, or none")
+    kind = algorithms[algorithm] if isinstance(algorithm, str) else algorithm
+    name = algorithm if isinstance(algorithm, str) else getattr(algorithm, "__name__", "an algorithm")
+    return Round(kind, name, convex, sigma is None, settings)
+
+
+# ----------------------------------------------------------------------------------------------------- claims in a file
+
+
+_WORDS = {"claim", "when", "given", "points", "constants", "functions", "round", "from", "convex", "sigma", "settings"}
+_ATTRIBUTES = {"grad", "dot", "norm2", "bregman", "minimiser", "L", "mu", "next", "last", "average", "mean", "smallest"}
+
+
+def check_file(path: Path) -> Answer:
+    """The claim of a TOML file.
+
+        claim = "f(x) - f(y) - f.grad(y).dot(x - y) >= (f.grad(x) - f.grad(y)).norm2 / (2*L)"
+        points = "x y"
+        functions = {f = {smooth = "L", convex = true}}
+
+    or, about rounds and runs of an algorithm, of the registry or `from` a Python file,
+
+        round = "PFL"
+        sigma = 0
+        claim = "dist2.next <= (1 - mu*h)*dist2 - h*gap"
+        when = "h <= 1/(6*L)"
+
+    Raises ValueError, which names the entry, for a file that is not as described.
+    """
+    try:
+        told = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path}: {error}; expected a TOML file with a claim") from None
+    if more := sorted(told.keys() - _WORDS):
+        raise ValueError(f"{path.name}: {unknown('entry', more[0], sorted(_WORDS))}")
+    if not isinstance(told.get("claim"), str):
+        raise ValueError(f'{path.name}: expected claim = "...", an inequality')
+    if "round" in told:
+        kind: Any = told["round"]
+        if "from" in told:
+            from simulations.own_file import own
+
+            mine = own(path.parent / told["from"]).algorithms
+            if kind not in mine:
+                raise unknown("algorithm", kind, list(mine))
+            kind = mine[kind]
+        asked = round_of(kind, convex=told.get("convex", True), sigma=told.get("sigma"), **told.get("settings", {}))
+        names = {
+            name: getattr(asked, name)
+            for name in vocabulary.__all__
+            if isinstance(getattr(vocabulary, name), sympy.Symbol)
+        }
+    else:
+        made = {name: function(name, **about) for name, about in told.get("functions", {}).items()}
+        vectors = {v.e.name: v for v in _several(points(told["points"]))} if "points" in told else {}
+        numbers = {s.name: s for s in _several(constants(told["constants"]))} if "constants" in told else {}
+        numbers |= {c.name: c for f in made.values() for c in (f.L, f.mu) if isinstance(c, sympy.Symbol)}
+        names = {**numbers, **vectors, **made}
+    texts = {
+        key: [told[key]] if isinstance(told.get(key), str) else told.get(key, []) for key in ("claim", "when", "given")
+    }
+    read = {key: [expression(one, names) for one in several] for key, several in texts.items()}
+    return check(read["claim"][0], read["when"], read["given"])
+
+
+def changed(
+    statement: Statement, terms: Mapping[str, str], when: Sequence[str] = (), assumes: Sequence[str] = ()
+) -> Statement:
+    """A statement of the catalogue with other terms, conditions or assumptions, in the letters of its paper.
+
+    terms    name of a term -> its value, such as {"noise": "K*eta^2*sigma^2/(2*S)"}
+    when     conditions in place of the printed ones; none: these
+    assumes  ids of assumptions in place of the listed ones; none: these
+
+    Raises ValueError for what cannot be read, and UnknownName.
+    """
+    names = {name: symbol.sympy for name, symbol in catalogue.symbols(statement).items()} | _FUNCTIONS
+    found = (
+        statement.with_terms(**{name: expression(text, names) for name, text in terms.items()}) if terms else statement
+    )
+    if when:
+        conditions = tuple(Condition(expression(text, names), "given") for text in when)
+        found = replace(found, when=conditions)
+    return replace(found, assumes=tuple(catalogue.find(id_).id for id_ in assumes)) if assumes else found
+
+
+_FUNCTIONS = {"sqrt": sympy.sqrt, "exp": sympy.exp, "log": sympy.log, "min": sympy.Min, "max": sympy.Max}
+
+
+def _several(one: Any) -> tuple[Any, ...]:
+    return tuple(one) if isinstance(one, tuple | list) else (one,)
+
+
+def expression(text: str, names: Mapping[str, Any]) -> Any:
+    """A formula as one types it: sums, products, powers, comparisons, f(x), f.grad(x), u.dot(v), u.norm2.
+
+    Raises ValueError, with the text, for anything else.
+    """
+
+    def of(node: ast.AST) -> Any:
+        match node:
+            case ast.Expression(body=body):
+                return of(body)
+            case ast.Constant(value=int() | float() as value):
+                return sympy.Rational(str(value))
+            case ast.Name(id=name):
+                if name not in names:
+                    raise unknown("name", name, list(names))
+                return names[name]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -of(operand)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+                return _OPERATIONS[type(op)](of(left), of(right))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+                return _COMPARED[type(op)](of(left), of(right))
+            case ast.Attribute(value=value, attr=name) if name in _ATTRIBUTES:
+                return getattr(of(value), name)
+            case ast.Call(func=called, args=arguments, keywords=[]):
+                kind = of(called)
+                if not callable(kind) or isinstance(kind, sympy.Basic):
+                    raise ValueError(f"{ast.unparse(called)} is no function")
+                return kind(*map(of, arguments))
+        raise ValueError(f"{ast.unparse(node)}: expected sums, products, powers and one comparison")
+
+    try:
+        return of(ast.parse(text.replace("^", "**").strip(), mode="eval"))
+    except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, ZeroDivisionError) as error:
+        raise ValueError(f"{text!r}: {error}") from None
+
+
+_OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+    ast.MatMult: lambda a, b: a @ b,
+}
+_COMPARED: dict[type, Callable[[Any, Any], Any]] = {
+    ast.LtE: lambda a, b: sympy.Le(a, b),
+    ast.GtE: lambda a, b: sympy.Ge(a, b),
+    ast.Lt: lambda a, b: sympy.Lt(a, b),
+    ast.Gt: lambda a, b: sympy.Gt(a, b),
+    ast.Eq: lambda a, b: sympy.Eq(a, b),
+}
+
+__all__ = [
+    "Answer",
+    "Function",
+    "Vector",
+    "VectorSymbol",
+    "check",
+    "check_file",
+    "constants",
+    "function",
+    "points",
+    "round_of",
+]

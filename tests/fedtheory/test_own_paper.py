@@ -1,0 +1,197 @@
+"""A paper in forty lines: its default evidence, its proofs by lemmas and inferences, and planted errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import pytest
+
+import outside
+from fedtheory.paper import (
+    Delta,
+    K,
+    L,
+    M,
+    OwnPaper,
+    R,
+    Report,
+    bounded_below,
+    contract,
+    drift,
+    eta,
+    gap,
+    grad_sq,
+    h,
+    mu,
+    noise,
+    paper,
+    polyak,
+    sigma,
+    smooth,
+    strongly_convex_mean,
+    telescope,
+)  # fmt: skip
+from simulations.algorithms.base import LocalSteps, everyone, to_clients
+from theory import catalogue
+from theory.names import UnknownName
+from theory.statement import Status
+
+
+@dataclass(frozen=True)
+class FedAnchor(LocalSteps):
+    """y = y - eta (g_i(y) - grad F_i(x) + grad F(x)), K times; then the mean."""
+
+    def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients, y = everyone(problem), to_clients(x, problem.M)
+        anchor = problem.local_gradient(y, clients)
+        draw, shift = draws.of(clients, self.K), anchor.mean(axis=2)[:, :, None] - anchor
+        for k in range(self.K):
+            watch(y)
+            y = y - eta[..., None] * (problem.gradient(y, clients, draw.step(k)) + shift)
+        return y.mean(axis=2)
+
+
+_all = [smooth, strongly_convex_mean, noise.independent]
+_drift = drift <= 6 * h**2 * sigma**2 / K + 6 * h**2 * grad_sq
+_descent = gap.next <= gap - h / 2 * grad_sq + h * L**2 / 2 * drift + L * h**2 * sigma**2 / (M * K)
+_noise = 2 * L * h * sigma**2 / (mu * M * K) + 6 * L**2 * h**2 * sigma**2 / (mu * K)
+_rate = gap.last <= (1 - mu * h / 2) ** R * Delta + _noise
+
+
+def written() -> OwnPaper:
+    """The true paper, and the theorem with planted errors."""
+    p = paper("anchor", "Anchored local SGD", step=K * eta)
+    p.algorithm(FedAnchor)
+    l1 = p.lemma(_drift, when=h <= 1 / (3 * L), given=[smooth, noise])
+    l2 = p.lemma(_descent, when=h <= 1 / (2 * L), given=_all)
+    proof = [l2, l1, polyak, contract]
+    p.theorem(_rate, when=h <= 1 / (4 * L), given=_all, by=proof)
+    half = gap.last <= (1 - mu * h / 2) ** R * Delta + _noise / 2
+    p.theorem(half, "half", when=h <= 1 / (4 * L), given=_all, by=proof)
+    p.theorem(_rate, "lost", when=h <= 1 / (4 * L), given=[smooth, noise.independent], by=proof)
+    p.theorem(_rate, "wide", when=h <= 1 / L, given=_all, by=proof)
+    p.theorem(_rate, "wider", when=h <= 4 / L, given=_all, by=proof)
+    fast = gap.last <= (1 - 2 * mu * h) ** R * Delta + _noise
+    p.theorem(fast, "fast", when=h <= 1 / (4 * L), given=_all, by=proof)
+    return p
+
+
+def with_wrong_lemmas() -> OwnPaper:
+    """The lemmas with planted errors, for two local steps."""
+    p = paper("wrong", step=K * eta)
+    p.algorithm(partial(FedAnchor, K=2), "FedAnchor")
+    small = drift <= 6 * h**2 * sigma**2 / K + h**2 * grad_sq / 20
+    p.lemma(small, "small", when=h <= 1 / (3 * L), given=[smooth, noise])
+    p.lemma(drift <= 6 * h**3 * grad_sq, "units", when=h <= 1 / (3 * L), given=[smooth])
+    return p
+
+
+def without_independence() -> OwnPaper:
+    """The descent lemma for noise that clients may share."""
+    p = paper("dependent", step=K * eta)
+    p.algorithm(partial(FedAnchor, K=1), "FedAnchor")
+    p.lemma(_descent, "shared", when=h <= 1 / (2 * L), given=[smooth, strongly_convex_mean, noise])
+    return p
+
+
+# Planted errors: name -> status, what the headline or the evidence says
+PLANTED = {
+    "small": (Status.REFUTED, "left side"),
+    "units": (Status.REFUTED, "the dimensions differ in the term grad_sq"),
+    "shared": (Status.REFUTED, "noise = shared"),
+    "half": (Status.TESTED, "claimed"),
+    "lost": (Status.TESTED, "which anchor.lost does not assume"),
+    "wide": (Status.TESTED, "eta_tilde <= 1/(2*L) fails"),
+    "wider": (Status.REFUTED, "exact expectation"),
+    "fast": (Status.REFUTED, "exact expectation"),
+}
+
+
+@cache
+def report(write: Callable[[], OwnPaper]) -> Report:
+    """The verdicts of a paper, once."""
+    return write().check()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def alone() -> Iterator[None]:
+    """No other test sees these papers."""
+    yield
+    for name in [name for name, package in outside.packages().items() if not package]:
+        outside.remove(name)
+
+
+def test_a_true_paper_is_tested_and_its_theorem_proved_up_to_its_lemmas() -> None:
+    """Without a line about evidence: units, exact search, worst case; the theorem by its lemmas and two inferences."""
+    found = report(written)
+    for lemma in ("lemma1", "lemma2"):
+        kinds = {e.kind: v.status for e, v in found[lemma].verdicts}
+        assert kinds == {"units": Status.PROVED, "search": Status.TESTED, "worst_case": Status.TESTED}
+    assert found["theorem1"].status is Status.CONDITIONAL
+    assert set(found["theorem1"].added) == {"anchor.lemma1", "anchor.lemma2"}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_error_is_found_and_the_report_says_so(name: str) -> None:
+    """In the status, or, for a proof that breaks, in the headline."""
+    status, says = PLANTED[name]
+    found = report(
+        {"small": with_wrong_lemmas, "units": with_wrong_lemmas, "shared": without_independence}.get(name, written)
+    )
+    assert found[name].status is status, found[name].headline
+    lines = repr(found).splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"{name}: "))
+    assert says in "\n".join(lines[first : first + 3]), lines[first : first + 3]
+    assert status is Status.REFUTED or "proof broken at" in lines[first]
+
+
+def test_a_proof_by_telescoping() -> None:
+    """From a descent lemma to the mean of the squared gradients; with half of the noise the proof breaks."""
+    q = paper("telescoped", step=K * eta)
+    q.algorithm(partial(FedAnchor, K=1), "FedAnchor")
+    about: Any = {"when": h <= 1 / (8 * L), "given": [smooth, bounded_below, noise]}
+    one = q.lemma(gap.next <= gap - h / 4 * grad_sq + L * h**2 * sigma**2, **about)
+    bound = 4 * Delta / (h * R) + 4 * L * h * sigma**2
+    proof = [one, telescope]
+    assert q.check(q.theorem(grad_sq.mean <= bound, "true", **about, by=proof))["true"].status is Status.CONDITIONAL
+    false = q.theorem(grad_sq.mean <= bound - 2 * L * h * sigma**2, "false", **about, by=proof)
+    assert "proof broken at 'the claim: coefficient of sigma**2'" in q.check(false)["false"].headline
+
+
+def test_a_second_paper_of_one_name_takes_the_place_of_the_first() -> None:
+    """As when a cell of a notebook runs again."""
+    for claim, status in ((drift <= h * grad_sq, Status.REFUTED), (drift <= h**2 * grad_sq, Status.OPEN)):
+        again = paper("twice", step=K * eta)
+        again.lemma(claim, given=[smooth])
+        assert again.check()["lemma1"].status is status  # by units alone
+        assert catalogue.find("twice.lemma1") is again.statements["twice.lemma1"]
+
+
+def test_objects_show_themselves() -> None:
+    """In at most ten lines."""
+    shown = repr(written())
+    assert shown.splitlines()[0] == "anchor: Anchored local SGD" and len(shown.splitlines()) <= 10
+    assert "lemma1: drift <= " in shown
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: paper("other").lemma(drift, "q"), "expected an inequality"),
+        (lambda: paper("other").lemma(drift < grad_sq, "q"), "expected an inequality"),
+        (lambda: paper("other").lemma(drift <= grad_sq, "q", given=["smooth"]), "expected assumptions"),
+        (lambda: paper("other").lemma(drift <= grad_sq, "q", when=[h]), "expected conditions"),
+        (lambda: paper("other").lemma(drift <= grad_sq, "weights"), "declared twice"),
+        (lambda: paper("other").theorem(gap.last <= Delta, "q", by=["l1"]), "expected lemmas"),
+        (lambda: paper("sfl"), "taken"),
+        (lambda: Report(())["thm9"], "unknown statement"),
+    ],
+)
+def test_what_is_written_wrongly_gives_an_error(wrong: Any, says: str) -> None:
+    """One clear error."""
+    with pytest.raises((ValueError, UnknownName), match=says):
+        wrong()
