@@ -269,16 +269,10 @@ class _OfTraces:
         steps = next((letter for letter in own if self.settings[letter] in STEPS), None)
         several, found = "M" in catalogue.symbols(statement), []
         for K, S in product((1, 2) if steps else (1,), (2, 1) if "S" in own and "S" in names else (2,)):
-            at = (
-                {"L": one}
-                | ({"M": Fraction(2)} if several else {})
-                | ({"mu": one / 10} if self._constant(statement, "mu") else {})
-            )
-            at |= (
-                dict.fromkeys(own, one)
-                | ({steps: Fraction(K)} if steps else {})
-                | ({"S": Fraction(S if several else 1)} if "S" in own else {})
-            )
+            at = {"M": Fraction(2)} if several else {}
+            at |= {"L": one} | ({"mu": one / 10} if self._constant(statement, "mu") else {}) | dict.fromkeys(own, one)
+            at |= {steps: Fraction(K)} if steps else {}
+            at |= {"S": Fraction(S if several else 1)} if "S" in own else {}
             found += [at | {"sigma": Fraction(0)}] + ([at] if self._constant(statement, "sigma") and K == 1 else [])
         return found
 
