@@ -39,13 +39,14 @@ _MARGIN = 2_000_000_000  # nanoseconds: some file systems count in steps of two 
 _SWITCHES = (
     "OPENBLAS_CORETYPE",
     "NPY_",
+    "NUMBA_",
     "MKL_CBWR",
     "PYTHONHASHSEED",
     "FEDTHEORY_PAPERS",
     "FEDTHEORY_MEMORY",
     "FEDTHEORY_HOURS",
 )
-_EXTRAS = ("networks", "proofs")  # of our packages: those that results depend on
+_EXTRAS = ("networks", "proofs", "fast")  # of our packages: those that results depend on
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
@@ -253,6 +254,8 @@ def _input(file: str) -> str:
     if real.startswith((*LIBRARIES, *_SYSTEM)) and not ours:
         return ""
     if real.startswith(_DRAWN):  # a drawing is taken from there only if it is the same
+        return ""
+    if real.endswith((".nbi", ".nbc")):  # numba's cache: made of a module that is read too
         return ""
     compiled = real.endswith(".pyc") and Path(real).parent.name == "__pycache__"
     return source_from_cache(real) if compiled else real

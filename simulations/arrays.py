@@ -66,7 +66,7 @@ def full(shape: tuple[int, ...], value: float, x: Any, large: bool = False) -> A
 def descended(x: Any, eta: Any, g: Any) -> Any:
     """x - eta g.  Tensors reuse the memory of g, whose values are lost: new memory would cost as much as the sum."""
     if not is_tensor(x):
-        step = eta * g
+        step = (eta.reshape(()) if eta.size == 1 else eta) * g  # faster without axes
         return np.subtract(x, step, out=step)
     return g.mul_(-eta).add_(x)
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -57,11 +58,17 @@ def _mix(z: Keys) -> Keys:
     return z
 
 
-def _fold(keys: Keys, number: NDArray[np.integer] | int) -> Keys:
+def _fold(keys: Keys, number: NDArray[np.integer] | int, loops: ModuleType | None = None) -> Keys:
     """The keys of the sub-streams `number` (broadcast) of the streams `keys`."""
     if isinstance(number, int | np.integer):
-        return _mix(keys + np.uint64((int(number) + 1) * int(_GAMMA) % 2**64))
-    return _mix(keys + (number.astype(np.uint64) + np.uint64(1)) * _GAMMA)
+        z = keys + np.uint64((int(number) + 1) * int(_GAMMA) % 2**64)
+    else:
+        z = keys + (number.astype(np.uint64) + np.uint64(1)) * _GAMMA
+    if loops is None:
+        return _mix(z)
+    z = np.ascontiguousarray(z)
+    loops.mix(z.reshape(-1))
+    return z
 
 
 def seed_keys(seeds: NDArray[np.integer], purpose: Purpose) -> Keys:
@@ -79,8 +86,14 @@ def _uniform(words: Keys) -> NDArray[np.float64]:
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _normal(words: Keys) -> NDArray[np.float64]:
+def _normal(words: Keys, loops: ModuleType | None = None) -> NDArray[np.float64]:
     """Two standard normal numbers a word, by Box and Muller from 24-bit uniforms (the tails end at 5.77)."""
+    if loops is not None:
+        logs, angle = loops.halves(words.reshape(-1))
+        np.log(logs, out=logs)
+        cosines = np.cos(angle)
+        found: NDArray[np.float64] = loops.polar(logs, cosines, np.sin(angle, out=angle), words.shape[-1])
+        return found.reshape(*words.shape[:-1], -1)
     halves = (np.ascontiguousarray(words, "<u8").view("<u4") >> np.uint32(8)).astype(np.float32)
     radius = halves[..., 1::2] + np.float32(1)
     radius *= _TO_UNIT
@@ -117,13 +130,16 @@ class Local:
 
     `steps` is the largest number of steps that will be asked for; it changes no number.  Small draws are made for several
     steps at once: the same numbers, fewer array operations.  `place` is the torch device of the uniform numbers; None:
-    numpy arrays.
+    numpy arrays.  `loops` is the module `simulations.loops`; None: numpy alone makes the same numbers.
     """
 
-    def __init__(self, keys: Callable[[], Keys], steps: int = _AT_ONCE, place: Any = None) -> None:
+    def __init__(
+        self, keys: Callable[[], Keys], steps: int = _AT_ONCE, place: Any = None, loops: ModuleType | None = None
+    ) -> None:
         self._keys = keys
         self.steps = steps
         self.place = place
+        self.loops = loops
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._ahead: tuple[Any, int, NDArray[Any]] | None = None
         self._places: tuple[NDArray[np.int64], int, NDArray[np.int64]] | None = None
@@ -153,16 +169,23 @@ class Local:
             self._orders[epoch] = np.argsort(np.where(beyond, np.uint64(2**64 - 1), words), axis=-1, kind="stable")
         return self._orders[epoch]
 
-    def numbers(self, k: int, count: int, transform: Callable[[Keys], NDArray[Any]]) -> NDArray[Any]:
+    def _words(self, first: int, steps: int, count: int) -> Keys:
+        """The `count` words of each of the steps from the first: (steps, N, *clients, count)."""
+        if self.loops is not None:
+            words: Keys = self.loops.words(self.keys.reshape(-1), first, steps, count)
+            return words.reshape(steps, *self.keys.shape, count)
+        return _words(_fold(self.keys, np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)), count)
+
+    def numbers(self, k: int, count: int, transform: Callable[..., NDArray[Any]]) -> NDArray[Any]:
         """transform(the `count` words of step k): (N, *clients, ...)."""
         held = self._ahead
         if held is None or held[0] != (transform, count) or not 0 <= k - held[1] < len(held[2]):
             goes = math.ceil(self.steps * self.keys.size * count / _AT_ONCE)
             steps = math.ceil(self.steps / max(1, goes))
             first = k - k % steps
-            which = np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)
-            words = _words(_fold(self.keys, which), count)
-            held = self._ahead = ((transform, count), first, transform(words))
+            words = self._words(first, steps, count)
+            values = transform(words) if transform is not _normal else _normal(words, self.loops)
+            held = self._ahead = ((transform, count), first, values)
         return held[2][k - held[1]]
 
     def places(
@@ -187,6 +210,11 @@ class Draw(NamedTuple):
 
     local: Local
     step: int
+
+    @property
+    def loops(self) -> ModuleType | None:
+        """Compiled loops, which a problem may use too; None: numpy alone."""
+        return self.local.loops
 
     def once(self, client: NDArray[np.int64], look_up: Callable[[], Found]) -> Found:
         """look_up(), the clients' own data: computed at the first local step, cached while `client` is the same array."""
@@ -245,12 +273,15 @@ class Draws:
     keys    (N,) from `seed_keys`, by purpose
     replay  the clients' order (N, S), to replay another run
     place   the torch device of the compressors' coins; None: numpy arrays
+    loops   as in `Local`
     """
 
     keys: Mapping[Purpose, Keys]
     round: int
     replay: NDArray[np.int64] | None = None
     place: Any = None
+    loops: ModuleType | None = None
+    _of_round: dict[Purpose, Keys] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of_seeds(cls, seeds: NDArray[np.integer], round: int, replay: NDArray[np.int64] | None = None) -> Draws:
@@ -280,7 +311,8 @@ class Draws:
 
     def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int, place: Any = None) -> Local:
         def keys() -> Keys:
-            per_round = _fold(self.keys[purpose], self.round)
-            return _fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client)
+            if purpose not in self._of_round:
+                self._of_round[purpose] = _fold(self.keys[purpose], self.round)
+            return _fold(self._of_round[purpose].reshape(-1, *[1] * (client.ndim - 1)), client, self.loops)
 
-        return Local(keys, steps, place)
+        return Local(keys, steps, place, self.loops)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,7 @@ RECORDS = {
     "value": ("[F]", "F(x_r)"),
 }
 _IN_CACHE = 2**18  # numbers: two megabytes
+_WORTH_LOADING = 1e8  # local steps times coordinates: from here on loops save more time than numba takes to load
 _MOST_WRITTEN = 10_000  # a starting point with more coordinates is recorded by its hash
 # only for problems with a test set
 TESTED = {
@@ -128,16 +131,30 @@ def local_steps_of(algorithm: Algorithm) -> int:
 
 def affordable_run(
     problem: Problem, algorithm: Algorithm, asked: Request, rounds: int, seeds: int, series: int
-) -> None:
-    """Raises ValueError for a run that would take more memory or time than `simulations.checked` allows."""
+) -> float:
+    """The local steps of all runs, times coordinates.
+
+    Raises ValueError for a run that would take more memory or time than `simulations.checked` allows.
+    """
     runs, K = len(asked.eta) * seeds, local_steps_of(algorithm)
     in_turn = rounds * K * (asked.S if getattr(algorithm, "sequential", False) else 1)
+    work = float(rounds) * K * asked.S * runs * problem.d
     affordable(
         f"{rounds} rounds of {runs} runs with {asked.S} clients of {K} local steps in {problem.d} coordinates",
         numbers=runs * (series * len(asked.kept) + 6 * asked.S * problem.d),
         steps=in_turn,
-        arithmetic=float(rounds) * K * asked.S * runs * problem.d,
+        arithmetic=work,
     )
+    return work
+
+
+def _loops(work: float) -> ModuleType | None:
+    """The compiled loops, for a run of so much work that their loading pays, where numba is installed; else None."""
+    if work < _WORTH_LOADING or find_spec("numba") is None:
+        return None
+    from simulations import loops
+
+    return loops
 
 
 def checked_seeds(seeds: Any) -> NDArray[np.int64]:
@@ -170,7 +187,7 @@ def run(
 ) -> xr.Dataset:
     """Run `algorithm` on `problem` for `rounds` rounds from x0.
 
-    seeds     one run each; adding seeds changes the others by rounding at most
+    seeds     one run each; more seeds or rounds change the others by rounding at most
     x0        (d,) or a number for all coordinates; not 0 by default, the minimiser of many quadratics
     orders    integer array (round, position), or (seed, round, position): the clients' order, to replay a run
     record    which of gap, gap_average, grad_sq, dist2, drift, value; with a test set test_value, accuracy
@@ -183,6 +200,7 @@ def run(
     Returns a Dataset over (step_size, seed, round).  Over (step_size, seed) it has `status` ("ran" or "diverged") and
     `diverged_at` (the first round whose iterate, its squared norm or a recorded quantity is not finite, -1 if none).
     Values before divergence are finite, later ones NaN.  The attributes hold what is needed to repeat the run.
+    Large runs on noisy quadratics use compiled loops where numba is installed: the same numbers up to rounding.
 
     Raises ValueError for a malformed request, a problem that weighs its clients and an algorithm that does not, or an
     algorithm whose round does not return an array like x; NoSuchConstant when a recorded quantity needs a constant that the
@@ -245,12 +263,13 @@ class RunState:
         self.seeds, rounds = checked_seeds(seeds), whole("rounds", rounds)
         self.asked = asked = requested(problem, algorithm, rounds, x0, record, at, average)
         decay = number("decay", decay, "in (0, 1]")
-        affordable_run(problem, algorithm, asked, rounds, len(self.seeds), len(record))
+        work = affordable_run(problem, algorithm, asked, rounds, len(self.seeds), len(record))
         self.problem, self.algorithm, self.rounds, self.orders, self.decay = problem, algorithm, rounds, orders, decay
         self._replay = _orders(orders, rounds, asked.S, problem.M, len(self.seeds))
         self._keys = {purpose: seed_keys(self.seeds, purpose) for purpose in Purpose}
         kind = example(problem)
         self._place = kind.device if is_tensor(kind) else None
+        self._loops = _loops(work) if getattr(problem, "noisy", False) is True else None
         self._eta = like(asked.eta[:, None, None], kind)
         self._measure = _measures(problem, record)
         self._slot = {int(r): i for i, r in enumerate(asked.kept)}
@@ -271,7 +290,7 @@ class RunState:
             return False
         r, x, problem = self.round, self.x, self.problem
         drift = np.zeros(tuple(x.shape[:2]))
-        draws = Draws(self._keys, r, None if self._replay is None else self._replay[:, r], self._place)
+        draws = Draws(self._keys, r, None if self._replay is None else self._replay[:, r], self._place, self._loops)
         drifting = _drift(x, drift) if "drift" in self.series else None
 
         def watch(x_local: Array, active: NDArray[np.bool_] | bool = True) -> None:
@@ -406,6 +425,8 @@ class RunState:
         }
         if self.decay != 1:
             data.attrs["decay"] = str(self.decay)
+        if self._loops is not None:
+            data.attrs["versions"] = json.dumps(json.loads(data.attrs["versions"]) | {"numba": version("numba")})
         if vouched := self.problem.constants.vouched:
             data.attrs["vouched"] = json.dumps(vouched)
         return data

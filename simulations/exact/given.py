@@ -128,6 +128,7 @@ class _Draw(NamedTuple):
     given: Given
     client: NDArray[np.int64]
     step: int
+    loops: None = None
 
     def once(self, client: NDArray[np.int64], look_up: Any) -> Any:
         return look_up()

@@ -76,6 +76,11 @@ class Quadratic:
         return self.H.shape[1]
 
     @property
+    def noisy(self) -> bool:
+        """Whether gradients draw normal numbers: then large runs use the compiled loops of `simulations.loops`."""
+        return self.sigma > 0
+
+    @property
     def blocks(self) -> Mapping[str, slice]:
         """One block: all coordinates."""
         return {"x": slice(0, self.d)}
@@ -95,17 +100,26 @@ class Quadratic:
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
         H, b = draw.once(client, lambda: (self.H.take(client, axis=0), self.b.take(client, axis=0)))
-        if self.d == 1:
+        d = b.shape[-1]
+        noise = draw.normal(d) if self.sigma else None
+        loops = draw.loops if noise is not None and client.ndim <= 2 and x.flags.carray and x.dtype == b.dtype else None
+        if d == 1:
             g = x * H[..., 0]
         elif client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
             g = np.empty(x.shape)
             flat, products = (a.reshape(-1, *x.shape[-2:]).swapaxes(0, 1) for a in (x, g))  # (S, E N, d)
             np.matmul(flat, H[0], out=products)
+            if loops is not None:
+                loops.add_noise(g, b, float(self._noise_scale), np.ascontiguousarray(noise))
+                return g
+        elif loops is not None and len(client) == x.shape[1]:
+            found: Array = loops.gradients(x, H, b, float(self._noise_scale), np.ascontiguousarray(noise))
+            return found
         else:
             g = np.matmul(x[..., None, :], H)[..., 0, :]
         g += b
-        if self.sigma:
-            g += self._noise_scale * draw.normal(b.shape[-1])
+        if noise is not None:
+            g += self._noise_scale * noise
         return g
 
     def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:

@@ -33,7 +33,7 @@ def loaded(command: str) -> set[str]:
         (
             "simulate quadratic SFL eta=0.1 rounds=3 K=2",
             ["simulations.engine"],
-            ["sympy", "bounds", "figures.sfl", "torch"],
+            ["sympy", "bounds", "figures.sfl", "torch", "numba"],
         ),
         ("list --paper sfl", ["theory.sfl"], [*OTHERS, "theory.sfl.checks", "bounds", "simulations.engine", "scipy"]),
         (

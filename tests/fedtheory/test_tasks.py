@@ -218,6 +218,15 @@ def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
     assert Store(tmp_path / "store").find("a task") is None
 
 
+def test_a_cache_of_compiled_loops_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cached = [tmp_path / "loops.words.nbi", tmp_path / "loops.words.1.nbc"]
+    for file in cached:
+        file.write_text("compiled just now")
+    store.files_read(0)
+    monkeypatch.setattr(store, "_opened", set(map(str, cached)))
+    assert store.files_read(time.time_ns()) == frozenset()
+
+
 def content(file: str) -> str:
     return Path(file).read_text()
 
