@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bounds import compare, evaluate, tune
     from bounds.trials.arena import Arena, confront, constants_for, judge
-    from fedtheory.claims import check, constants, function, points, round_of as round
+    from fedtheory.claims import check, constants, function, points, round
     from fedtheory.verification import verify
     from simulations import expectation, run
     from theory.catalogue import find, statements
@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'fedtheory' has no attribute {name!r}: expected one of {', '.join(sorted(_WHERE))}"
         )
-    return getattr(importlib.import_module(_WHERE[name]), {"round": "round_of"}.get(name, name))
+    return getattr(importlib.import_module(_WHERE[name]), name)
 
 
 def __dir__() -> list[str]:

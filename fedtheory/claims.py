@@ -25,7 +25,7 @@ import sympy
 from sympy.core.relational import Relational
 
 import outside
-from fedtheory.paper import OwnPaper, paper
+from fedtheory.paper import OwnPaper, in_one_line, paper
 from fedtheory.registries import algorithms
 from theory import catalogue, field as vocabulary, inequalities
 from theory.field import Assumption
@@ -60,7 +60,7 @@ class Answer:
     def __repr__(self) -> str:
         lines = [f"{self.status}: {self.claim}", f"  {self.says}"]
         if self.witness:
-            lines.append("  " + ", ".join(f"{name} = {value}" for name, value in self.witness.items()))
+            lines.append(f"  {in_one_line(self.witness)}")
         for kind, verdict in self.evidence.items():
             if verdict.best:
                 where, terms = list(verdict.best.items())[-1]
@@ -82,7 +82,7 @@ def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
     """Whether an inequality holds.
 
     claim  between points, values and gradients of functions (`points`, `function`): for all of them, in every dimension; or
-           between quantities of a round or of a run (`round_of`)
+           between quantities of a round or of a run (`round`)
     when   a condition on the constants, or several
     given  of points and functions: further inequalities that hold; of a round: assumptions instead of the usual ones
 
@@ -190,7 +190,7 @@ class Round:
         return found
 
 
-def round_of(
+def round(
     algorithm: str | Callable[..., Any], *, convex: bool = True, sigma: int | None = None, **settings: Any
 ) -> Round:
     """A round of an algorithm, by its name in the registry or as a class.  Its attributes make claims for `check`.
@@ -248,7 +248,7 @@ def check_file(path: Path) -> Answer:
             if kind not in mine:
                 raise unknown("algorithm", kind, list(mine))
             kind = mine[kind]
-        asked = round_of(kind, convex=told.get("convex", True), sigma=told.get("sigma"), **told.get("settings", {}))
+        asked = round(kind, convex=told.get("convex", True), sigma=told.get("sigma"), **told.get("settings", {}))
         names = {
             name: getattr(asked, name)
             for name in vocabulary.__all__
@@ -358,5 +358,5 @@ __all__ = [
     "constants",
     "function",
     "points",
-    "round_of",
+    "round",
 ]

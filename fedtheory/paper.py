@@ -172,12 +172,19 @@ class Report:
         for one in self.checked:
             lines.append(f"{one.statement.id.partition('.')[2]}: {one.headline}")
             for evidence, verdict in sorted(one.against, key=lambda pair: pair[0].kind != "units")[:1]:
-                witness = ", ".join(f"{n} = {v}" for n, v in list(verdict.witness.items())[:12])
+                witness = in_one_line(verdict.witness)
                 lines.append(f"  {evidence.kind}: {verdict.says}" + (f" ({witness})" if witness else ""))
             for evidence, verdict in one.verdicts:
                 if str(verdict.status) in ("broken", "error"):
                     lines.append(f"  {evidence.kind}: {verdict.says}")
         return "\n".join(lines)
+
+
+def in_one_line(witness: Mapping[str, Any]) -> str:
+    """A witness in one line; floating-point numbers with six digits."""
+    return ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}" for name, value in witness.items()
+    )
 
 
 def _claim(statement: Statement) -> str:

@@ -38,7 +38,7 @@ from simulations.problems.regularised import Regularised
 from theory.statement import Bound, Evidence, Statement, Status, Verdict
 
 _X0 = 1.0  # in every coordinate; bounds and runs scale in the same way
-_NOTHING = 1e-13  # of the value at the start: less than this is rounding
+_NOTHING = 1e-10  # of the value at the start: less than this decides nothing, because it may be rounding
 _FRACTIONS = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])  # of the largest admissible step size
 
 

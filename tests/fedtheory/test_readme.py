@@ -15,6 +15,7 @@ import pytest
 import typer
 
 import fedtheory
+import outside
 from fedtheory import cli
 from tests.fedtheory.commands import COMMANDS
 from tests.fedtheory.conftest import Call
@@ -131,7 +132,31 @@ def test_the_best_constant_of_a_round_is_what_the_page_says(capsys: pytest.Captu
 
 
 def test_no_other_page_has_python() -> None:
-    assert {name for name, page in ALL.items() if python(page)} == {"README.md", "own.md", "python.md"}
+    assert {name for name, page in ALL.items() if python(page)} == {"README.md", "check.md", "own.md", "python.md"}
+
+
+CHECKS = re.findall(r"```python\n(.*?)```\n.*?```text\n(.*?)```", PAGES["check.md"], re.DOTALL)
+
+
+def words_of(text: str) -> str:
+    """A text without its numbers in floating point, whose last digits differ between machines."""
+    return re.sub(r"-?\d+\.\d+(e-?\d+)?|\d+e-?\d+", "#", text)
+
+
+@pytest.mark.parametrize(("code", "shown"), CHECKS, ids=[code.split("\n")[-2][:30] for code, _ in CHECKS])
+def test_a_claim_has_the_answer_that_the_page_shows(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        exec(code, {"__name__": "page"})
+    finally:
+        outside.remove("fedanchor")
+    assert words_of(capsys.readouterr().out) == words_of(shown)
+
+
+def test_the_readme_answers_a_claim_as_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"((?:^    >>> .*\n)+)((?:^    (?!>>>).*\n)+)", README, re.MULTILINE)
+    lines = [line.removeprefix("    >>> ") for line in block[0].splitlines()]
+    exec("\n".join([*lines[:-1], f"print({lines[-1]})"]), {})
+    assert capsys.readouterr().out == "".join(f"{line[4:]}\n" for line in block[1].splitlines())
 
 
 def test_python_snippet_runs_and_the_bound_holds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +166,8 @@ def test_python_snippet_runs_and_the_bound_holds(capsys: pytest.CaptureFixture[s
 
 
 def test_every_public_name_has_an_example_that_runs() -> None:
-    assert set(re.findall(r"ft\.(\w+)", OWN + NAMES)) == set(fedtheory.__all__)
+    asked = " ".join(code for code, _ in CHECKS)
+    assert set(re.findall(r"\bft\.(\w+)", OWN + NAMES + asked)) == set(fedtheory.__all__)
     exec(NAMES, {})
 
 
