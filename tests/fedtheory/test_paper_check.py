@@ -35,6 +35,12 @@ READ_INTO = ("sfl.cor1.strongly_convex", "sfl.cor2.strongly_convex", "sfl.eq43",
              "sfl.cor1.general_convex", "sfl.cor2.general_convex", "sfl.eq47", "sfl.eq74")  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What worker processes compute is kept in the store: for later tests, and for the next run."""
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
+
+
 @cache
 def everything() -> list[Checked]:
     """All statements put to all their evidence at default scale, once for this file."""
