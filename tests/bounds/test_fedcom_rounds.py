@@ -31,7 +31,6 @@ from theory.fedcom.symbols import (
     q,
     tau,
 )
-from theory.proofs.mutation import seen_to_fail
 from theory.readings import judge
 from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
 
@@ -140,23 +139,6 @@ def test_exp_is_rounded_up() -> None:
 
 
 # --- Verdicts --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow  # `test_paper_check` finds the same
-@pytest.mark.parametrize("id_", IDS)
-def test_verdicts(id_: str) -> None:
-    found = verdict(id_)
-    listed = id_ not in FALSE and id_ not in ("fedcom.lemmaD2", "fedcom.lemmaE2")
-    assert found.status is (Status.TESTED if listed else Status.REFUTED)
-    if found.status is Status.TESTED:
-        assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
-
-
-@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
-@pytest.mark.parametrize("id_", HOLDING)
-def test_every_check_can_fail(id_: str) -> None:
-    (one,) = (one for one in evidence() if one.statement == id_)
-    assert seen_to_fail(one, catalogue.find(id_), verdict(id_)) is not None
 
 
 @pytest.mark.slow
