@@ -372,14 +372,8 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
             continue
         count += 1
         for row in follow(run):
-            symbols = {
-                **row,
-                "N": run.N,
-                "K": run.K or run.N,
-                "tau": run.tau,
-                "L": to.factors.get("L", 1),
-                "mu": min(curvatures),
-            }
+            symbols = {**row, "N": run.N, "K": run.K or run.N, "tau": run.tau, "L": to.factors.get("L", 1),
+                "mu": min(curvatures)}  # fmt: skip
             symbols |= {"p_sq": sum(a * a for a in run.p), "eta": run.rates[0]}
             for condition in statement.when:
                 relation = condition.relation.subs(definitions)

@@ -36,20 +36,8 @@ from theory.statement import Bound, Condition, Relations, Statement, Status, Ver
 
 IDS = [one.statement for one in evidence() if one.kind == "search"]
 THEOREMS = [one.statement for one in evidence() if one.kind == "counterexample"]
-FALSE = {
-    f"fedcom.{name}"
-    for name in (
-        "lemmaD1",
-        "lemmaD1.proof",
-        "lemmaD3",
-        "lemmaE1",
-        "lemmaE3",
-        "thmE4.eq73",
-        "lemmaE7",
-        "lemmaF1",
-        "lemmaF6",
-    )
-}
+FALSE = {f"fedcom.{name}" for name in ("lemmaD1", "lemmaD1.proof", "lemmaD3", "lemmaE1", "lemmaE3", "thmE4.eq73",
+    "lemmaE7", "lemmaF1", "lemmaF6")}  # fmt: skip
 HOLDING = [id_ for id_ in IDS if id_ not in {*FALSE, "fedcom.lemmaD2", "fedcom.lemmaE2"}]
 COMPRESSED = {f"fedcom.{name}" for name in ("lemmaE3", "thmE4.eq73", "lemmaE7", "lemmaF1")}  # false where q > 1
 
@@ -260,15 +248,8 @@ def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
     to, count = form_of(statement)[0], 0
     for run in family(to, full):
         count += 1
-        symbols = {
-            "m": run.m,
-            "tau": run.tau,
-            "L": 1,
-            "eta": run.eta,
-            "gamma": run.gamma,
-            "q": run.q,
-            "mu": min(run.curvatures),
-        }
+        symbols = {"m": run.m, "tau": run.tau, "L": 1, "eta": run.eta, "gamma": run.gamma, "q": run.q,
+            "mu": min(run.curvatures)}  # fmt: skip
         for c in statement.when:
             at = c.relation.subs({s: exactly(symbols[s.name]) for s in c.relation.free_symbols})
             assert at == sympy.true, run

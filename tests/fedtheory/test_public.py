@@ -58,15 +58,8 @@ def test_a_module_that_hides_ours_is_named(name: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("missing", "command"),
-    [
-        ("z3", "verify sfl.lemma5"),
-        ("flint", "verify sfl.lemma5"),
-        ("cvxpy", "verify fedbcgd.lemma1"),
-        ("torch", "train sfl.table3 --quick --rounds 1"),
-    ],
-)
+@pytest.mark.parametrize(("missing", "command"), [("z3", "verify sfl.lemma5"), ("flint", "verify sfl.lemma5"),
+    ("cvxpy", "verify fedbcgd.lemma1"), ("torch", "train sfl.table3 --quick --rounds 1")])  # fmt: skip
 def test_a_missing_extra_is_one_line(
     missing: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

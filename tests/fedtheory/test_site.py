@@ -183,7 +183,7 @@ def test_the_report_ends_with_the_site(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(verification, "pieces", lambda ids, full: {})
-    monkeypatch.setattr(paper_check, "write_whole", lambda *_: unchecked("fedcom"))
+    monkeypatch.setattr(paper_check, "write_whole", lambda *_: unchecked("sfl"))
     monkeypatch.setattr(gallery, "pictures", lambda paper=None: [])
     monkeypatch.setattr(sys, "argv", ["fedtheory", "report", "--site", "pages"])
     with pytest.raises(SystemExit) as stop:

@@ -57,13 +57,6 @@ def test_printed_proofs_break_where_they_are_wrong(name: str) -> None:
     assert {symbol: found.witness[symbol] for symbol in model} == model
 
 
-@pytest.mark.parametrize("name", PROVED)
-def test_the_others_go_through_without_room(name: str) -> None:
-    """No constant could be any smaller by its own derivation."""
-    found = verdict(name)
-    assert found.status is Status.PROVED and found.slack in (None, 1)
-
-
 def test_every_corrected_bound_has_a_proof() -> None:
     corrected = {s.id for s in catalogue.statements("fedbat") if s.corrects and isinstance(s.claim, Bound)}
     assert corrected <= {f"fedbat.{name}" for name in PROVED}

@@ -11,7 +11,7 @@ import pytest
 
 from theory import catalogue
 from theory.fedcom.checks import claims
-from theory.fedcom.checks.claims import PROOFS, REPAIRS, noiseless, noisy
+from theory.fedcom.checks.claims import PROOFS, noiseless, noisy
 from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.symbols import kappa
 from theory.statement import Bound, Condition, Evidence, Rates, Statement, Status, Verdict
@@ -51,11 +51,6 @@ def verdict(name: str, kind: str = "ledger") -> Verdict:
 
 def prove(name: str, statement: Statement, kind: str = "ledger") -> Verdict:
     return EVIDENCE[name, kind].check(statement, False)  # type: ignore[index]
-
-
-@pytest.mark.parametrize("name", REPAIRS)
-def test_repairs_prove_the_printed_statement(name: str) -> None:
-    assert verdict(name, "repair").status is Status.PROVED
 
 
 @pytest.mark.parametrize("name", BROKEN_AT)
@@ -139,9 +134,3 @@ def test_rates_with_kappa_reach_epsilon_and_not_kappa_epsilon() -> None:
         found = prove("corD8.corrected", replace(statement, also=(Rates(rates),)))
         assert (found.status is Status.PROVED) is (share == 1)
     assert "is of order epsilon" in found.says
-
-
-def test_items_of_the_proof() -> None:
-    found = verdict("thmE4.items", "derivation")
-    assert found.status is Status.REFUTED and len(found.witness) == 4
-    assert verdict("thmE4.items.corrected", "derivation").status is Status.PROVED
