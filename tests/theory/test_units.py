@@ -180,11 +180,6 @@ def test_every_condition_and_definition_counts_wherever_it_stands() -> None:
     assert later > 300
 
 
-def test_the_statements_with_wrong_units_are_these() -> None:
-    found = {e.statement for e in EVIDENCE if e.check(catalogue.find(e.statement), False).status is Status.REFUTED}
-    assert found == REFUTED
-
-
 def heavier(statement: Statement) -> Iterator[tuple[str, Statement]]:
     """The statement with one term, or one side of one relation, multiplied by L."""
     claim = statement.claim
