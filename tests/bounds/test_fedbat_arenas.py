@@ -80,18 +80,6 @@ def test_verdicts_by_all_outcomes(id_: str) -> None:
     assert judge(own(id_), sharper).status is Status.REFUTED
 
 
-@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", TRIALS)
-def test_verdicts_by_runs(id_: str) -> None:
-    statement = catalogue.find(id_)
-    found = judge(own(id_, "run"), statement)
-    assert found.status is Status.TESTED and found.slack is not None
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9 / found.slack)))
-    assert judge(own(id_, "run"), sharper).status is Status.REFUTED
-
-
 def test_the_bound_is_that_of_the_formula_at_the_run_s_symbols() -> None:
     arena = next(a for a in own("fedbat.thm2.from_start") if "tau 2, 1 of 2" in a.name)
     data, symbols = confront(arena, catalogue.find(arena.statement)), constants_of(arena)

@@ -23,7 +23,7 @@ from simulations.binarisation import error
 from theory import catalogue
 from theory.fedbat.algorithms import ALG1, ALG1_CORRECTED, R, if_step, phi, s, t, tau
 from theory.listing import End, Function, Line, Listing, Name, call, do, loop
-from theory.proofs.mutation import mutations as changes, seen_to_fail
+from theory.proofs.mutation import mutations as changes
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 
@@ -36,7 +36,6 @@ def mutations(statement):
 EVIDENCE = {(e.statement, e.kind): e for e in evidence()}
 KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]
 REFUTED = {("fedbat.alg1", "counterexample"), ("fedbat.d1.update", "run"), ("fedbat.e1.update", "run")}
-LISTINGS = [key for key in EVIDENCE if isinstance(catalogue.find(key[0]).claim, Listing)]
 
 
 @cache
@@ -51,19 +50,6 @@ def verdict(statement: Statement, kind: str) -> Verdict:
 def test_one_piece_a_statement_and_kind() -> None:
     assert len(EVIDENCE) == len(evidence())
     assert all(isinstance(e, Evidence) and catalogue.find(e.statement) for e in evidence())
-
-
-@pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
-@pytest.mark.parametrize("key", KEYS)
-def test_the_verdict(key: tuple[str, str]) -> None:
-    assert printed(key).status is (Status.REFUTED if key in REFUTED else Status.TESTED), printed(key).says
-    assert bool(printed(key).witness) == (key in REFUTED)
-
-
-@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
-@pytest.mark.parametrize("key", KEYS)
-def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
-    assert seen_to_fail(EVIDENCE[key], catalogue.find(key[0]), printed(key)) is not None
 
 
 @pytest.mark.parametrize("key", KEYS)

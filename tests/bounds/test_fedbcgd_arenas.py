@@ -7,7 +7,7 @@ import pytest
 import sympy
 
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, TRIALS
-from bounds.trials.arena import Arena, build, confront, constants_of, judge, learning_rate, steps_of
+from bounds.trials.arena import Arena, build, confront, constants_of, learning_rate, steps_of
 from bounds.trials.arena_search import judge as judge_search, tightest
 from bounds.trials.quantities import quantities
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
@@ -66,24 +66,6 @@ def test_the_step_size_and_the_start_are_those_of_the_statement() -> None:
     at_star = problem.client_gradients(problem.constants["x_star"])
     assert symbols["C_0"] == pytest.approx((at_star**2).sum(-1).mean())  # c_i^0 = 0
     assert symbols["d0"] == pytest.approx(((1 - problem.constants["x_star"]) ** 2).sum())
-
-
-@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", TRIALS)
-def test_verdicts_by_exact_expectation(id_: str) -> None:
-    statement = catalogue.find(id_)
-    found = judge(own(id_), statement)
-    assert found.status is Status.TESTED and found.slack is not None and found.slack > 1
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
-    assert judge(own(id_), sharper).status is Status.REFUTED
-
-
-@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", TRIALS)
-def test_verdicts_by_runs(id_: str) -> None:
-    assert judge(own(id_, "run"), catalogue.find(id_)).status is Status.TESTED
 
 
 QUICK = {"fedbcgd.thm1.general_convex.corrected", "fedbcgd.thm2.nonconvex.corrected"}

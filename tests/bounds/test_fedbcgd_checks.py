@@ -34,7 +34,7 @@ from theory.fedbcgd import algorithms as a
 from theory.fedbcgd.symbols import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
 from theory.listing import Expression, Joined, Let, Line, Listing, Name, Operation, Total, do, let, loop
 from theory.notation import Grad
-from theory.proofs.mutation import mutations as changes, seen_to_fail
+from theory.proofs.mutation import mutations as changes
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 
 
@@ -71,21 +71,6 @@ def verdict(statement: Statement, kind: str) -> Verdict:
 def test_one_piece_a_statement_and_kind() -> None:
     assert len(EVIDENCE) == len(evidence())
     assert all(isinstance(e, Evidence) and catalogue.find(e.statement) for e in evidence())
-
-
-@pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
-@pytest.mark.parametrize("key", KEYS)
-def test_the_verdict(key: tuple[str, str]) -> None:
-    proved = Status.PROVED if key[1] == "derivation" else Status.TESTED
-    expected = Status.REFUTED if key in REFUTED else Status.ANALOGUE if key in BESIDE else proved
-    assert printed(key).status is expected, printed(key).says
-    assert key in BESIDE or bool(printed(key).witness) == (key in REFUTED)
-
-
-@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
-@pytest.mark.parametrize("key", KEYS)
-def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
-    assert seen_to_fail(EVIDENCE[key], find(key[0]), printed(key)) is not None
 
 
 # Listings

@@ -22,27 +22,10 @@ from theory import catalogue
 from theory.proofs.instances import sides
 from theory.statement import Bound, Relations
 
-HOLD = [
-    "lemma6",
-    "lemma12",
-    "thm1.step47",
-    "thm1.step55",
-    "thm2.step76",
-    "lemma5.corrected",
-    "thm1.step47.corrected",
-    "thm1.step48.corrected",
-    "thm1.step50.corrected",
-    "thm1.step56.corrected",
-    "thm1.step61.corrected",
-    "lemma11.corrected",
-    "lemma11.nonconvex",
-    "lemma13.corrected",
-    "lemma14.corrected",
-    "lemma15.corrected",
-    "lemma16.corrected",
-    "lemma17.corrected",
-    "lemma18.corrected",
-]
+HOLD = ["lemma6", "lemma12", "thm1.step47", "thm1.step55", "thm2.step76", "lemma5.corrected",
+    "thm1.step47.corrected", "thm1.step48.corrected", "thm1.step50.corrected", "thm1.step56.corrected",
+    "thm1.step61.corrected", "lemma11.corrected", "lemma11.nonconvex", "lemma13.corrected", "lemma14.corrected",
+    "lemma15.corrected", "lemma16.corrected", "lemma17.corrected", "lemma18.corrected"]  # fmt: skip
 FAIL = ["thm1.step46", "thm1.step50", "lemma11", "lemma13", "lemma14", "lemma16"]
 
 eighths = st.integers(-8, 8).map(lambda n: Fraction(n, 8))

@@ -48,7 +48,6 @@ from theory.fedbcgd.symbols import (
     v_next_sq,
     v_sq,
 )
-from theory.proofs.mutation import seen_to_fail
 from theory.readings import additions, judge
 from theory.statement import Bound, Condition, Evidence, Relations, Statement, Status, Verdict, at_most
 
@@ -111,21 +110,6 @@ def test_readings_are_of_symbols_and_quantities() -> None:
     for name, reading in READINGS.items():
         symbols = {s.name for c in form_of(find(name)) for s in fedbcgd.symbols.values() if s.name in c.symbols}
         assert set(reading) <= symbols and set(reading.values()) <= set(known)
-
-
-@pytest.mark.slow  # `test_paper_check` finds the same
-@pytest.mark.parametrize("id_", IDS)
-def test_verdicts(id_: str) -> None:
-    found = verdict(id_)
-    assert found.status is (Status.TESTED if id_ in HOLDING else Status.REFUTED)
-    if found.status is Status.TESTED:
-        assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
-
-
-@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
-@pytest.mark.parametrize("id_", HOLDING)
-def test_every_check_can_fail(id_: str) -> None:
-    assert seen_to_fail(evidence_for(id_), catalogue.find(id_), verdict(id_)) is not None
 
 
 @pytest.mark.slow

@@ -84,28 +84,6 @@ def test_the_compressors_meet_the_paper_s_assumptions() -> None:
     assert used == {Identity, RandK, QSGD}
 
 
-@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", TRIALS)
-def test_verdicts_by_exact_expectation(id_: str) -> None:
-    statement = catalogue.find(id_)
-    found = judge(own(id_), statement)
-    if id_ in REFUTED:
-        assert found.status is Status.REFUTED and found.slack is not None and found.slack < 1e-3
-        assert found.witness["arena"].startswith("two ")  # the simple one comes first
-        return
-    assert found.status is Status.TESTED and found.slack is not None and found.slack > 1
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
-    assert judge(own(id_), sharper).status is Status.REFUTED
-
-
-@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", TRIALS)
-def test_verdicts_by_runs(id_: str) -> None:
-    assert judge(own(id_, "run"), catalogue.find(id_)).status is Status.TESTED
-
-
 QUICK = {"fedcom.thmE4", "fedcom.thmE6.corrected", "fedcom.thmD9"}
 
 

@@ -42,7 +42,7 @@ from theory.fedcom.algorithms import (
     w_j,
 )
 from theory.listing import Each, Line, Listing, Name, Step, call, do, let
-from theory.proofs.mutation import mutations as changes, seen_to_fail
+from theory.proofs.mutation import mutations as changes
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 
 
@@ -53,9 +53,7 @@ def mutations(statement):
 
 
 EVIDENCE = {(e.statement, e.kind): e for e in evidence()}
-KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]
 REFUTED = {("fedcom.alg4", "counterexample"), ("fedcom.alg5", "counterexample")}
-ON_OTHER_DATA = {("fedcom.fig6", "run"), ("fedcom.fig7", "run"), ("fedcom.fig8", "run"), ("fedcom.fig9", "moments")}
 LISTINGS = [key for key in EVIDENCE if isinstance(catalogue.find(key[0]).claim, Listing)]
 
 
@@ -71,22 +69,6 @@ def verdict(statement: Statement, kind: str) -> Verdict:
 def test_one_piece_a_statement_and_kind() -> None:
     assert len(EVIDENCE) == len(evidence())
     assert all(isinstance(e, Evidence) and catalogue.find(e.statement) for e in evidence())
-
-
-@pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
-@pytest.mark.parametrize("key", KEYS)
-def test_the_verdict(key: tuple[str, str]) -> None:
-    otherwise = {**dict.fromkeys(REFUTED, Status.REFUTED), **dict.fromkeys(ON_OTHER_DATA, Status.ANALOGUE)}
-    assert printed(key).status is otherwise.get(key, Status.TESTED), printed(key).says
-    assert bool(printed(key).witness) == (key in REFUTED or key[0] == "fedcom.fig8")
-
-
-@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
-@pytest.mark.parametrize("key", KEYS)
-def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
-    if key in ON_OTHER_DATA:
-        pytest.skip("it decides nothing; that its sentences can be false is tested below")
-    assert seen_to_fail(EVIDENCE[key], catalogue.find(key[0]), printed(key)) is not None
 
 
 # Listings

@@ -17,7 +17,7 @@ from bounds.trials.listings import Undefined, Unreadable
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
 from theory.listing import Line, Listing, Number, Total, do, let, loop
-from theory.proofs.mutation import mutations as changes, seen_to_fail
+from theory.proofs.mutation import mutations as changes
 from theory.sfl.algorithms import PARALLEL, SEQUENTIAL, K, M, eta, g, k, m, r, x, x_m
 from theory.statement import Record, Statement, Status, Verdict
 
@@ -33,7 +33,6 @@ STEP = [
 ]
 EVIDENCE = {e.statement: e for e in (*checks.evidence(), *STEP)}
 REFUTED = {"sfl.asm.unbiased", "sfl.step.eq54_range"}
-PROVED = {"sfl.step.eq54_range.corrected"}
 
 
 @cache
@@ -43,20 +42,6 @@ def printed(id_: str) -> Verdict:
 
 def verdict(statement: Statement) -> Verdict:
     return EVIDENCE[statement.id].check(statement, False)
-
-
-@pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
-@pytest.mark.parametrize("id_", EVIDENCE)
-def test_the_verdict(id_: str) -> None:
-    expected = Status.REFUTED if id_ in REFUTED else Status.PROVED if id_ in PROVED else Status.TESTED
-    assert printed(id_).status is expected, printed(id_).says
-    assert bool(printed(id_).witness) == (expected is Status.REFUTED)
-
-
-@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
-@pytest.mark.parametrize("id_", EVIDENCE)
-def test_the_check_is_seen_to_fail(id_: str) -> None:
-    assert seen_to_fail(EVIDENCE[id_], catalogue.find(id_), printed(id_)) is not None
 
 
 @pytest.mark.parametrize("id_", ["sfl.asm.cases", "sfl.asm.smooth", "sfl.asm.variance", "sfl.asm.het_a"])

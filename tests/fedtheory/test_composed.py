@@ -144,56 +144,37 @@ def test_the_documentation_names_the_proofs_whose_steps_have_no_certificate() ->
 # In Coq
 
 
-def answer(proof: Composed, folder: Path, edit=lambda text: text) -> kernel.Answer:
-    known = certificates.read(coq._file(proof.statement.split(".")[0], "steps.json"))
-    steps = coq.with_those_of_theorems({}, [proof])
-    theorems = {one.name: edit(one.text) for one in proof.theorems}
-    return kernel.answer(coq.lemmas(steps, known), folder, theorems)
-
-
-@needs_coq
-@pytest.mark.parametrize(("id_", "kind"), SOME)
-def test_coq_prints_the_premises_of_a_theorem(id_, kind, tmp_path) -> None:
-    proof = composed(id_, kind)
-    found = answer(proof, tmp_path)
-    assert found.refused == {}
-    for one in proof.theorems:
-        assumed = premises.printed(found.printed)[one.name]
-        assert premises.unlisted(one, assumed) == set()
-        on_record = set(coq.record_of(id_.split(".")[0]).theorems[one.name].premises)
-        assert premises.premises(one, assumed) == on_record
-        assert {p for p in on_record if p[0] in COMPARED} <= pairs(one.hypotheses)
-
-
-@needs_coq
-@pytest.mark.parametrize(("id_", "kind"), SOME)
-def test_coq_refuses_a_theorem_with_another_number(id_, kind, tmp_path) -> None:
+def smaller(text: str) -> str:
     """The claim and the identity behind it with another right side: it no longer adds up."""
-    proof = composed(id_, kind)
-
-    def smaller(text: str) -> str:
-        quantity, sign, value = re.search(r"_claim : (\w+) (<=|=) (.*)\.\nProof", text).groups()
-        less = f"(2 / 3) * ({value}) - 1"
-        above, last = text.rsplit("Lemma ", 1)
-        edited = last.replace(f"{sign} {value}.", f"{sign} {less}.").replace(
-            f"({value}) - {quantity} =", f"({less}) - {quantity} ="
-        )
-        assert edited.count(less) == 3
-        return f"{above}Lemma {edited}"
-
-    found = answer(proof, tmp_path, smaller)
-    assert found.refused.keys() == {one.name for one in proof.theorems}
-    assert all(re.search("ring|field|No applicable tactic", says) for says in found.refused.values()), found.refused
+    quantity, sign, value = re.search(r"_claim : (\w+) (<=|=) (.*)\.\nProof", text).groups()
+    less = f"(2 / 3) * ({value}) - 1"
+    above, last = text.rsplit("Lemma ", 1)
+    edited = last.replace(f"{sign} {value}.", f"{sign} {less}.").replace(
+        f"({value}) - {quantity} =", f"({less}) - {quantity} ="
+    )
+    assert edited.count(less) == 3
+    return f"{above}Lemma {edited}"
 
 
 @needs_coq
 @pytest.mark.parametrize(("id_", "kind"), SOME)
-def test_coq_refuses_a_theorem_without_one_of_its_premises(id_, kind, tmp_path) -> None:
+def test_coq_prints_the_premises_of_a_theorem_and_refuses_it_changed(id_, kind, tmp_path) -> None:
+    """With another number, and without a premise; all of them in one file."""
     proof = composed(id_, kind)
-    (theorem, *_) = proof.theorems
-    named = [one for one in theorem.hypotheses if one.kind in ("claim", "rule", "algorithm", "inference")]
-    for one in named[:2]:
-        without = re.sub(rf"^Hypothesis {one.name} : .*\.$", "", theorem.text, flags=re.M)
-        assert without != theorem.text
-        found = answer(replace(proof, theorems=(replace(theorem, text=without),)), tmp_path)
-        assert found.refused.keys() == {theorem.name}
+    (theorem,) = proof.theorems
+    first = next(one.name for one in theorem.hypotheses if one.kind in ("claim", "rule", "algorithm", "inference"))
+    without = re.sub(rf"^Hypothesis {first} : .*\.$", "", theorem.text, flags=re.M)
+    texts = {"": theorem.text, "_smaller": smaller(theorem.text), "_without": without}
+    assert len(set(texts.values())) == 3
+    known = certificates.read(coq._file(id_.split(".")[0], "steps.json"))
+    lemmas = coq.lemmas(coq.with_those_of_theorems({}, [proof]), known)
+    told = {theorem.name + end: text.replace(theorem.name, theorem.name + end) for end, text in texts.items()}
+    found = kernel.answer(lemmas, tmp_path, told)
+    assert found.refused.keys() == told.keys() - {theorem.name}
+    says = found.refused[f"{theorem.name}_smaller"]
+    assert re.search("ring|field|No applicable tactic", says), says
+    assumed = premises.printed(found.printed)[theorem.name]
+    assert premises.unlisted(theorem, assumed) == set()
+    on_record = set(coq.record_of(id_.split(".")[0]).theorems[theorem.name].premises)
+    assert premises.premises(theorem, assumed) == on_record
+    assert {p for p in on_record if p[0] in COMPARED} <= pairs(theorem.hypotheses)

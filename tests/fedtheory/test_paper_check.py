@@ -37,8 +37,13 @@ READ_INTO = ("sfl.cor1.strongly_convex", "sfl.cor2.strongly_convex", "sfl.eq43",
 
 @cache
 def everything() -> list[Checked]:
-    """All statements put to all their evidence at default scale, once for this file."""
-    return verify([s.id for s in catalogue.statements()], workshop=WORKSHOP)
+    """All statements put to all their evidence at default scale, once for this file.
+
+    By worker processes: what they compute is kept in the store, for later tests and for the next run.
+    """
+    with pytest.MonkeyPatch.context() as cores:
+        cores.setenv("LOKY_MAX_CPU_COUNT", "2")
+        return verify([s.id for s in catalogue.statements()], workshop=WORKSHOP)
 
 
 def test_committed_files_are_current() -> None:

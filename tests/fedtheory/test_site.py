@@ -15,7 +15,7 @@ import sympy
 from bounds.browser import curves, javascript, sliders, tied, with_tied
 from bounds.evaluation import evaluate, has_terms
 from bounds.sfl import ARENAS
-from fedtheory import cli, paper_check, verification
+from fedtheory import cli, paper_check, records, verification
 from fedtheory.site import formulas
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
 from fedtheory.verification import Checked
@@ -183,8 +183,9 @@ def test_the_report_ends_with_the_site(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(verification, "pieces", lambda ids, full: {})
-    monkeypatch.setattr(paper_check, "write_whole", lambda *_: unchecked("fedcom"))
+    monkeypatch.setattr(paper_check, "write_whole", lambda *_: unchecked("sfl"))
     monkeypatch.setattr(gallery, "pictures", lambda paper=None: [])
+    monkeypatch.setattr(records, "again", lambda: [])  # which points are measured again, the commit says
     monkeypatch.setattr(sys, "argv", ["fedtheory", "report", "--site", "pages"])
     with pytest.raises(SystemExit) as stop:
         cli.main()

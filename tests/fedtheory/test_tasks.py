@@ -107,13 +107,12 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for name in store.OURS:
-            shutil.copytree(
-                ROOT / name, folder / name, ignore=shutil.ignore_patterns("drawn", "trained", "__pycache__")
-            )
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("drawn", "trained"))
 
     def run(self, *arguments: str) -> tuple[dict[str, list[list[str]]], list[str], list[str]]:
         """The verdicts, the papers of which something was computed, and those of which something was in the store."""
         variables = {"PYTHONPATH": str(self.folder), "FEDTHEORY_STORE": str(self.folder / "store")}
+        variables["PYTHONDONTWRITEBYTECODE"] = ""  # a copy is compiled once
         command = [sys.executable, "-c", PROBE, *arguments]
         done = subprocess.run(
             command, env=os.environ | variables, cwd=self.folder, capture_output=True, text=True, check=True

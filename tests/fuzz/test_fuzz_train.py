@@ -64,37 +64,11 @@ ODD: list[Any] = [
     ),
     *("/", "..", "x" * 400, "a\nb", "cuda", "meta", "conv1", [0, 0], [0, 1, 2], 2**63, 1e-300),
 ]
-SETTINGS = {
-    "": ["rounds", "seeds", "every", "record", "decay", "threads", "more"],
-    "data": [
-        "name",
-        "shape",
-        "classes",
-        "train",
-        "test",
-        "clients",
-        "partition",
-        "alpha",
-        "C",
-        "path",
-        "noise",
-        "partition_seed",
-    ],
-    "network": [
-        "model",
-        "batch",
-        "batching",
-        "norm",
-        "order",
-        "weight_decay",
-        "clip",
-        "weights",
-        "cut_after",
-        "device",
-        "precision",
-    ],
-    "algorithm": ["name", "K", "eta", "S", "tau", "T", "compressor", "k", "from", "gamma", "phi"],
-}
+SETTINGS = {"": ["rounds", "seeds", "every", "record", "decay", "threads", "more"], "data": ["name", "shape",
+    "classes", "train", "test", "clients", "partition", "alpha", "C", "path", "noise", "partition_seed"],
+    "network": ["model", "batch", "batching", "norm", "order", "weight_decay", "clip", "weights", "cut_after",
+    "device", "precision"], "algorithm": ["name", "K", "eta", "S", "tau", "T", "compressor", "k", "from", "gamma",
+    "phi"]}  # fmt: skip
 
 
 def toml(table: dict[str, dict[str, Any]]) -> str:

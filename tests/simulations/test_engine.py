@@ -51,16 +51,8 @@ def assert_same(one: xr.Dataset, two: xr.Dataset, names: tuple[str, ...] = ALL) 
 
 # --------------------------------------------------------------------- a seed's run is its own
 
-CASES = [
-    (QUADRATIC, SFL, None),
-    (QUADRATIC, SFL, 2),
-    (QUADRATIC, PFL, None),
-    (QUADRATIC, PFL, 2),
-    (LOGISTIC, SFL, 3),
-    (LOGISTIC, PFL, None),
-    (NETWORK, SSL, None),
-    (NETWORK, SplitFed, 2),
-]
+CASES = [(QUADRATIC, SFL, None), (QUADRATIC, SFL, 2), (QUADRATIC, PFL, None), (QUADRATIC, PFL, 2), (LOGISTIC, SFL,
+    3), (LOGISTIC, PFL, None), (NETWORK, SSL, None), (NETWORK, SplitFed, 2)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("problem", "algorithm", "S"), CASES)

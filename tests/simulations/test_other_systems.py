@@ -414,21 +414,9 @@ def test_fedbcd_sends_predictions() -> None:
 # All of them
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        MinibatchSGD(K, 0.3),
-        BVRLSGD(K, 0.1),
-        CELSGD(K, 0.1, beta=0.5),
-        Mime(K, 0.1),
-        FedDyn(K, 0.1, alpha=0.5),
-        FedDyn(K, 0.1, S=2, alpha=0.5),
-        Scaffnew(1 / K, 0.2),
-        FedBCD(K, 0.1),
-        FedBCD(K, 0.1, turns="sequential"),
-    ],
-    ids=lambda one: type(one).__name__,
-)
+@pytest.mark.parametrize("algorithm", [MinibatchSGD(K, 0.3), BVRLSGD(K, 0.1), CELSGD(K, 0.1, beta=0.5), Mime(K,
+    0.1), FedDyn(K, 0.1, alpha=0.5), FedDyn(K, 0.1, S=2, alpha=0.5), Scaffnew(1 / K, 0.2), FedBCD(K, 0.1), FedBCD(K,
+    0.1, turns="sequential")], ids=lambda one: type(one).__name__)  # fmt: skip
 def test_the_minimum_is_reached_on_clients_that_differ(algorithm: Any) -> None:
     """Without noise these have the minimum as their only fixed point; FedAvg has another."""
     x_star = PLAIN.constants["x_star"]

@@ -16,8 +16,9 @@ _SEARCH = """
 from simulations.exact import rational
 from bounds import fedbcgd
 from theory import catalogue
-(check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == ("fedbcgd.lemma6", "search")]
-found = check(catalogue.find("fedbcgd.lemma6"), False)
+id_ = "fedbcgd.thm1.step48.exact"
+(check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == (id_, "search")]
+found = check(catalogue.find(id_), False)
 print(rational.Fraction.__module__, found.status, found.slack, found.says, found.witness)
 """
 

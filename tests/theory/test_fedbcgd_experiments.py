@@ -132,16 +132,9 @@ def test_a_cell_is_what_is_printed(
     assert (row["accuracy"], row["std"], row["floats"]) == (accuracy, std, floats)
 
 
-@pytest.mark.parametrize(
-    ("name", "lines", "shared", "total"),
-    [
-        ("lenet5", 5, 1920, 797_248),
-        ("vgg11", 11, 102_400, 14_038_720),
-        ("resnet18", 18, 5120, 10_992_320),
-        ("vgg19", 19, 25_600, 21_224_128),
-        ("vit", 6, 153_600, 71_651_200),
-    ],
-)
+@pytest.mark.parametrize(("name", "lines", "shared", "total"), [("lenet5", 5, 1920, 797_248), ("vgg11", 11, 102_400,
+    14_038_720), ("resnet18", 18, 5120, 10_992_320), ("vgg19", 19, 25_600, 21_224_128), ("vit", 6, 153_600,
+    71_651_200)])  # fmt: skip
 def test_the_blocks_sum_to_what_is_printed(name: str, lines: int, shared: int, total: int) -> None:
     table = record(find(f"blocks.{name}")).table
     assert len(table) == lines

@@ -23,12 +23,6 @@ def put(id_: str, statement: Statement | None = None) -> Status:
 
 
 @pytest.mark.parametrize("id_", OWN)
-def test_it_is_proved_by_recorded_premises(id_: str) -> None:
-    found = OWN[id_].check(catalogue.find(id_), False)
-    assert found.status is Status.PROVED and found.premises
-
-
-@pytest.mark.parametrize("id_", OWN)
 def test_any_better_constant_is_broken(id_: str) -> None:
     statement = catalogue.find(id_)
     claim = statement.claim

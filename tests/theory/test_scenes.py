@@ -249,11 +249,9 @@ def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: i
 @pytest.mark.parametrize("paper", catalogue.names())
 def test_all_brackets_of_a_report_are_kept(paper: str) -> None:
     """A report solves nothing: the files have a bracket for every programme, or say that there is none."""
-    kept, programmes = scenes.kept(paper), list(needed(paper))
-    missing = [what for what, programme in programmes if scenes.key(programme) not in kept]
-    assert not missing, missing
-    known = {key for key in kept if not key.startswith(scenes.VIOLATION)}
-    assert {scenes.key(programme) for _, programme in programmes} >= known
+    kept, programmes = scenes.kept(paper), {scenes.key(programme): what for what, programme in needed(paper)}
+    assert not (missing := [what for key, what in programmes.items() if key not in kept]), missing
+    assert programmes.keys() >= {key for key in kept if not key.startswith(scenes.VIOLATION)}
 
 
 def test_a_kept_bracket_that_is_changed_is_refused() -> None:

@@ -120,14 +120,8 @@ def test_domains_are_those_that_the_arithmetic_reads() -> None:
 
 
 def test_names_are_identifiers_and_different() -> None:
-    symbols = [
-        Symbol("E_r"),
-        Symbol("a b", positive=True),
-        Symbol("a_b"),
-        Symbol("2x"),
-        Symbol("max"),
-        Symbol("lambda"),
-    ]
+    symbols = [Symbol("E_r"), Symbol("a b", positive=True), Symbol("a_b"), Symbol("2x"), Symbol("max"),
+        Symbol("lambda")]  # fmt: skip
     found = names_of(symbols)
     assert len(set(found.values())) == len(symbols) and found[Symbol("E_r")] == "E_r"
     assert all(name.isidentifier() and name not in ("max", "root") for name in found.values())

@@ -43,15 +43,8 @@ from theory.sfl.symbols import (
 from theory.statement import Bound, Claim, Relations
 
 E = Expectation
-SEARCH = settings(
-    max_examples=50,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate, Phase.target],
-    report_multiple_bugs=False,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+SEARCH = settings(max_examples=50, derandomize=True, database=None, deadline=None, phases=[Phase.generate,
+    Phase.target], report_multiple_bugs=False, suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
 
 
 @dataclass(frozen=True)
