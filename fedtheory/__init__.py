@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from bounds.trials.arena import Arena, confront, constants_for, judge
     from fedtheory.claims import check, constants, function, points, round
     from fedtheory.verification import verify
-    from simulations import expectation, run
+    from simulations import expectation, partitions, run, strategies
+    from simulations.data import load
     from theory.catalogue import find, statements
 
     problems: Mapping[str, Callable[..., Any]]
@@ -56,10 +57,16 @@ _WHERE = {
     "round": "fedtheory.claims",
     "run": "simulations.engine",
     "expectation": "simulations.exact",
+    "load": "simulations.data",
+    "partitions": "simulations",
+    "strategies": "simulations",
     "problems": "fedtheory.registries",
     "algorithms": "fedtheory.registries",
     "compressors": "fedtheory.registries",
 }
+
+
+_MODULES = ("partitions", "strategies")
 
 
 def __getattr__(name: str) -> Any:
@@ -67,6 +74,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module 'fedtheory' has no attribute {name!r}: expected one of {', '.join(sorted(_WHERE))}"
         )
+    if name in _MODULES:
+        return importlib.import_module(f"{_WHERE[name]}.{name}")
     return getattr(importlib.import_module(_WHERE[name]), name)
 
 
@@ -76,5 +85,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Arena", "algorithms", "check", "compare", "compressors", "confront", "constants", "constants_for", "evaluate",
-    "expectation", "find", "function", "judge", "points", "problems", "round", "run", "statements", "tune", "verify",
+    "expectation", "find", "function", "judge", "load", "partitions", "points", "problems", "round", "run", "statements",
+    "strategies", "tune", "verify",
 ]  # fmt: skip

@@ -33,7 +33,7 @@ from theory.statement import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checked:
     """A statement with the verdicts of all its evidence."""
 
@@ -57,6 +57,14 @@ class Checked:
         often = self.statement.kind in OFTEN_NO_CLAIM and Status.OPEN not in decided
         nothing = self.statement.kind in NO_CLAIM or often
         return next((s for s in ranking if s in decided), Status.DEFINITION if nothing else Status.OPEN)
+
+    def __repr__(self) -> str:
+        """The headline, and a line for each piece of evidence; at most ten lines."""
+        lines = [f"{self.statement.id}: {self.headline}"]
+        for e, v in self.verdicts[:_SHOWN]:
+            says = f"    {e.kind}: {v.status}. {v.says}"
+            lines.append(says if len(says) <= _WIDE else f"{says[: _WIDE - 4]} ...")
+        return "\n".join(lines)
 
     @cached_property
     def contradiction(self) -> str:
@@ -131,6 +139,7 @@ class Checked:
         return min((v.slack for e, v in self.verdicts if v.slack is not None and e.kind in _PROOFS), default=None)
 
 
+_SHOWN, _WIDE = 9, 200
 _PROOFS = ("ledger", "repair")
 _DEDUCTIONS = (*_PROOFS, "derivation", "certificate")
 _INSTANCES = ("counterexample", "enumeration", "moments", "search", "worst_case", "run")

@@ -61,10 +61,27 @@ def paper(name: str) -> Paper:
     return _loaded(name) if outside.packages().get(name) != "" else outside.load(name, "statements").paper
 
 
-def statements(paper_name: str | None = None) -> list[Statement]:
+class Statements(list[Statement]):
+    """Several statements; they show themselves as a table."""
+
+    def __repr__(self) -> str:
+        """The first ids, with kind and place; at most ten lines."""
+        some = [f"{s.id:<40} {s.kind:<12} {s.place}" for s in self[:_SHOWN]]
+        return "\n".join([f"{len(self)} statements", *some, *(["..."] if len(self) > _SHOWN else [])])
+
+    def _repr_markdown_(self) -> str:
+        """All of them, as a table for a notebook."""
+        rows = [f"| {s.id} | {s.kind} | {s.place} |" for s in self]
+        return "\n".join(["| id | kind | place |", "|---|---|---|", *rows])
+
+
+_SHOWN = 8
+
+
+def statements(paper_name: str | None = None) -> Statements:
     """All statements, or one paper's, in the order of the paper."""
     chosen = papers().values() if paper_name is None else [paper(paper_name)]
-    return [s for p in chosen for s in p.statements.values()]
+    return Statements(s for p in chosen for s in p.statements.values())
 
 
 def find(id_: str) -> Statement:

@@ -295,6 +295,41 @@ def plain(expression: sympy.Basic) -> str:
 SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}  # of a bound
 
 
+_WIDE, _LINES = 300, 8
+
+
+def _claim_in_lines(claim: Claim) -> list[str]:
+    if isinstance(claim, Bound):
+        return [f"{plain(claim.quantity)} {claim.sign} " + " + ".join(plain(t.value) for t in claim.terms)]
+    if isinstance(claim, Order):
+        return [f"{plain(claim.quantity)} = {claim.letter}({plain(claim.value)})"]
+    if isinstance(claim, Rates):
+        return [f"{rate.case}: R = O({plain(rate.rounds)}), tau = O({plain(rate.steps)})" for rate in claim.rates]
+    if isinstance(claim, Listing):
+        return [f"{line.number}: {'  ' * line.depth}{'; '.join(map(str, line.steps))}" for line in claim.lines]
+    if isinstance(claim, Record):
+        return [", ".join(claim.settings), *([f"{len(claim.table)} rows"] if claim.table else [])]
+    return [claim.text] if isinstance(claim, Words) else [plain(f) for f in claim.relations]
+
+
+def in_lines(statement: Statement) -> list[str]:
+    """A statement in at most ten lines of plain text."""
+    claims = _claim_in_lines(statement.claim)
+    lines = [f"{statement.id} ({statement.kind}, {statement.place})", *(f"    {one}" for one in claims[:_LINES])]
+    lines += [f"    when {'; '.join(map(str, statement.when))}"] if statement.when else []
+    lines = lines[: _LINES + 1] + ([f"    assumes {', '.join(statement.assumes)}"] if statement.assumes else [])
+    return [one if len(one) <= _WIDE else f"{one[: _WIDE - 4]} ..." for one in lines]
+
+
+def in_markdown(statement: Statement) -> str:
+    """A statement for a notebook: its claim and conditions as formulas."""
+    about = f"**{statement.id}** ({statement.kind}, {statement.place})"
+    claim = claim_latex(statement)
+    when = ", ".join(f"${latex(statement.paper, c.relation)}$" for c in statement.when)
+    shown = [about, f"$$ {claim} $$" if claim else "\n".join(in_lines(statement)[1:])]
+    return "\n\n".join([*shown, *([f"when {when}"] if when else [])])
+
+
 def claim_latex(statement: Statement) -> str:
     """The claim and the further claims in one line of LaTeX (without dollar signs); empty without a formula."""
     found = [_latex_of(claim, statement.paper) for claim in (statement.claim, *statement.also)]

@@ -292,7 +292,7 @@ class Application:
     tuned_by: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Statement:
     """One thing a paper says.
 
@@ -330,6 +330,18 @@ class Statement:
     sharpens: str = ""
     reads: Mapping[str, sympy.Expr] = field(default_factory=dict)
     gives: Properties = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """At most ten lines: what it is, its claim, its conditions, its assumptions."""
+        from theory.printing import in_lines
+
+        return "\n".join(in_lines(self))
+
+    def _repr_markdown_(self) -> str:
+        """For a notebook: the claim as a formula."""
+        from theory.printing import in_markdown
+
+        return in_markdown(self)
 
     @property
     def paper(self) -> str:
