@@ -208,7 +208,7 @@ def of_traces(paper: str) -> Rounds | None:
     }
     of = _OfTraces(algorithms[0], own, settings, fixed)
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
-    return Rounds(names, of.complete, of.scenes, "eta", of.tried, "noise of two values")
+    return Rounds(names, of.complete, of.scenes, "eta", of.tried, "noise of two values; a first round")
 
 
 def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[str, str]) -> dict[str, str]:

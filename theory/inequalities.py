@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice, permutations, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import sympy
@@ -34,6 +35,22 @@ from theory.statement import Status, Verdict
 
 class VectorSymbol(sympy.Symbol):
     """The name of a point."""
+
+
+class FunctionSymbol(sympy.Symbol):
+    """The name of a function, and the function: two functions of one name are two symbols."""
+
+    __slots__ = ("of",)
+    of: Function
+
+    def __new__(cls, of: Function) -> FunctionSymbol:
+        """The symbol of a function."""
+        found = sympy.Symbol.__xnew__(cls, of.name, real=True)
+        found.of = of
+        return cast(FunctionSymbol, found)
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (*super()._hashable_content(), self.of.L, self.of.mu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +99,7 @@ def _vector(other: Any) -> sympy.Expr:
     return other.e
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Function:
     """A function of a class: f(x) is its value, f.grad(x) its gradient, f.minimiser a point where it is least.
 
@@ -94,10 +111,10 @@ class Function:
     L: sympy.Expr | None
     mu: sympy.Expr | None
 
-    @property
+    @cached_property
     def symbol(self) -> sympy.Symbol:
         """Its name in formulas."""
-        return sympy.Symbol(self.name, real=True)
+        return FunctionSymbol(self)
 
     def __call__(self, x: Vector) -> sympy.Expr:
         """The value at x."""
@@ -136,9 +153,6 @@ def constants(names: str) -> Any:
     return sympy.symbols(names, positive=True, real=True)
 
 
-_FUNCTIONS: dict[sympy.Symbol, Function] = {}
-
-
 def function(name: str, smooth: Any = None, convex: bool = False, strongly_convex: Any = None) -> Function:
     """A function of a class, by the names or numbers of its constants.
 
@@ -146,8 +160,7 @@ def function(name: str, smooth: Any = None, convex: bool = False, strongly_conve
     convex           whether it is convex
     strongly_convex  mu: it is mu-strongly convex
 
-    A second function of the same name takes the place of the first.  Raises ValueError for a constant that is not positive,
-    and unless mu < L.
+    Raises ValueError for a constant that is not positive, and unless mu < L.
     """
 
     def constant(what: str, value: Any) -> sympy.Expr | None:
@@ -163,9 +176,7 @@ def function(name: str, smooth: Any = None, convex: bool = False, strongly_conve
     L, mu = constant("smooth", smooth), constant("strongly_convex", strongly_convex)
     if L is not None and mu is not None and (mu >= L) == sympy.true:
         raise ValueError(f"smooth = {L}, strongly_convex = {mu} of {name}: expected a larger smoothness constant")
-    found = Function(name, L, sympy.S.Zero if mu is None and convex else mu)
-    _FUNCTIONS[found.symbol] = found
-    return found
+    return Function(name, L, sympy.S.Zero if mu is None and convex else mu)
 
 
 # ------------------------------------------------------------------------------------------------- what is to be shown
@@ -196,20 +207,26 @@ def _sides(relation: Any) -> tuple[sympy.Expr, sympy.Expr]:
 
 
 def _asked(expressions: Iterable[sympy.Expr]) -> list[tuple[Function, sympy.Expr]]:
-    """The points at which functions are asked, inner ones first.  Raises ValueError for an unknown function."""
-    found: dict[tuple[sympy.Symbol, sympy.Expr], sympy.Expr] = {}
+    """The points at which functions are asked, inner ones first.
+
+    Raises ValueError for a function that `function` did not make, and for two of one name.
+    """
+    found: dict[tuple[Function, sympy.Expr], None] = {}
     for e in expressions:
         for part in sympy.postorder_traversal(e):
             if isinstance(part, Value | Grad | Bregman):
                 f, *xs = part.args
-                if f not in _FUNCTIONS:
+                if not isinstance(f, FunctionSymbol):
                     raise ValueError(f"{part}: expected a function that `function` made")
-                found |= {(f, sympy.expand(quadratic_form(x))): x for x in xs}
-    for f in {f for f, _ in found}:  # its minimiser, if it is spoken of
-        star = _FUNCTIONS[f].minimiser.e
+                found |= dict.fromkeys((f.of, sympy.expand(quadratic_form(x))) for x in xs)
+    functions = dict.fromkeys(f for f, _ in found)
+    if len({f.name for f in functions}) < len(functions):
+        raise ValueError(f"{'; '.join(map(str, functions))}: expected different names of different functions")
+    for f in functions:  # its minimiser, if it is spoken of
+        star = f.minimiser.e
         if any(star in e.free_symbols for e in expressions):
-            found[f, star] = star
-    return [(_FUNCTIONS[f], x) for f, x in found]
+            found[f, star] = None
+    return list(found)
 
 
 def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = ()) -> Question:
@@ -220,7 +237,7 @@ def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] =
     known: dict[str, sympy.Expr] = {}
     stars: dict[sympy.Expr, sympy.Expr] = {}
     for f in dict.fromkeys(f for f, _ in at):
-        own = [point(f.symbol, x) for g, x in at if g is f]
+        own = [point(f.symbol, x) for g, x in at if g == f]
         for i, j in permutations(own, 2):
             known |= dict(_conditions(f, i, j))
         star = point(f.symbol, f.minimiser.e)
@@ -281,7 +298,7 @@ def _conditions(f: Function, i: Any, j: Any) -> Iterator[tuple[str, sympy.Expr]]
 
 _TRIED = tuple(sympy.Rational(*pair) for pair in ((1, 1), (1, 2), (2, 1), (1, 4), (4, 1), (1, 10), (10, 1)))
 _FAR = tuple(
-    sympy.Rational(*pair) for pair in ((1, 1000), (1, 10), (1, 2), (9, 10), (1, 1), (3, 1), (30, 1), (1000, 1))
+    sympy.Rational(*pair) for pair in ((0, 1), (1, 1000), (1, 10), (1, 2), (9, 10), (1, 1), (3, 1), (30, 1), (1000, 1))
 )
 _NEAR = tuple(sympy.Rational(*pair) for pair in ((999, 1000), (1, 2), (2, 1)))  # times a limit
 _SAMPLES = 12
@@ -463,7 +480,9 @@ def programme(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> Pro
 def at_numbers(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> Verdict:
     """The claim at these numbers: proved for the class in every dimension, refuted by inner products, or open."""
     told = ", ".join(f"{s} = {value}" for s, value in at.items())
-    necessary = all(f.mu is not None or f.minimiser.e not in {x for g, x in asked.at if g is f} for f, _ in asked.at)
+    # inner products make a function of every class but these: the conditions there are necessary only
+    minima = {f for f, x in asked.at if f.minimiser.e == x}
+    necessary = all(f.mu is not None or (f.L is not None and f not in minima) for f, _ in asked.at)
     numeric = {n: e.subs(at) for n, e in asked.known.items()}
     if certified(Question(asked.relation, (), (), sympy.expand(asked.claim.subs(at)), numeric, (), ())) is not None:
         return Verdict(Status.PROVED, told)
@@ -566,7 +585,8 @@ def certified(asked: Question) -> Verdict | None:
         common = sympy.lcm_list([f for _, f in known.values()] or [sympy.S.One])
         common = common if follows(when, common > 0) is True else -common  # the sign of a common multiple is free
         forms, goal = {name: form for name, (form, _) in known.items()}, sympy.expand(claim * common)
-        near = samples(Question(asked.relation, (), tuple(when), goal, forms, (), left), 36, _FAR)
+        closed = tuple(sympy.Le(w.lts, w.gts) if isinstance(w, sympy.Lt | sympy.Gt) else w for w in when)
+        near = samples(Question(asked.relation, (), closed, goal, forms, (), left), 36, _FAR)
         found = certificate(goal, forms, when, left, near)
         if found is not None:
             told = []

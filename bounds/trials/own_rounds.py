@@ -116,7 +116,7 @@ class OwnRounds:
         return Rounds(
             forms=self.forms, family=self.family, cases=self.cases, varied=self.varied, simpler=self.simpler,
             witness=self.witness, described=self.described, effort=((4, 30), (12, 200)),
-            searched="up to 3 clients on the line, up to 5 local steps, quadratic and with one bend",
+            searched="first rounds of up to 3 clients on the line, up to 5 local steps, quadratic and with one bend",
         )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------ a statement in numbers
@@ -134,7 +134,7 @@ class OwnRounds:
                 conditions=tuple(condition(defined(c.relation, statement.where)) for c in statement.when),
                 symbols=frozenset(s.name for s in statement.symbols),
                 convex=bool({Property.CONVEX, Property.STRONGLY_CONVEX} & given.keys()),
-                bounded=bool(_BOUNDED_BELOW & given.keys()),
+                bounded=bool(_BOUNDED_BELOW & given.keys()) or any(s.name in _OF_STAR for s in statement.symbols),
                 of_mean=Property.STRONGLY_CONVEX not in given,
                 assumed=frozenset(assumed),
                 laws=tuple(law for law, lost in laws.items() if not {*lost} & given.keys())
@@ -304,6 +304,7 @@ class OwnRounds:
 _CONVEX = {
     Property.CONVEX, Property.STRONGLY_CONVEX, Property.CONVEX_MEAN, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK
 }  # fmt: skip
+_OF_STAR = {"gap", "gap_next", "dist2", "dist2_next"}  # they have a meaning only where F has a minimiser
 _BOUNDED_BELOW = {*_CONVEX, Property.MINIMISER, Property.BOUNDED_BELOW}
 _BOUNDED_BY = {
     "smoothness": {Property.SMOOTH, Property.SMOOTH_ABOVE, Property.SMOOTH_MEAN, Property.SMOOTH_SAMPLES},

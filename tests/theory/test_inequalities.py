@@ -184,6 +184,18 @@ def test_what_is_asked_wrongly_gives_an_error_that_says_what_was_expected(ask: C
         ask()
 
 
+def test_functions_of_one_name_and_two_classes_are_two_functions() -> None:
+    """A claim keeps the class that it was made with; one claim cannot have both."""
+    convex = function("same", convex=True)
+    claim = convex(x) >= convex(y) + convex.grad(y).dot(x - y)
+    other = function("same")
+    assert decided(claim).status is Status.PROVED
+    assert decided(other(x) >= other(y) + other.grad(y).dot(x - y)).status is Status.REFUTED
+    with pytest.raises(ValueError, match="expected different names"):
+        decided(convex(x) <= other(y))
+    assert function("same", convex=True)(x) == convex(x)  # the same class again
+
+
 def test_a_product_of_vectors_is_an_error() -> None:
     """Inner products are written with dot or @."""
     with pytest.raises(TypeError, match="expected a number times a vector"):

@@ -87,6 +87,10 @@ class Joint:
         }
         self.vectors = sorted(squared)
         self.linear = sorted({m for p in self.polys for m in p.monoms() if sum(m) == 1})
+        # the directions that some form sees, such as x - y: in the others every sum of squares is 0
+        every = np.array([self._gram(poly, p) for p in at for poly in self.polys]).reshape(-1, len(self.vectors))
+        _, lengths, directions = np.linalg.svd(every, full_matrices=False) if every.size else (None, np.zeros(0), every)
+        self.seen = directions[lengths > _EXACT * lengths.max(initial=0)]
 
     def sparse(self, degree: int) -> Iterator[dict[str, sympy.Expr]]:
         """Candidates with at most three conditions, where function values leave no choice and the numbers look right."""
@@ -118,7 +122,7 @@ class Joint:
         import cvxpy
 
         powers = _monomials(self.left, degree)
-        count, size = len(self.known), len(self.vectors)
+        count, size = len(self.known), len(self.seen)
         c, room = cvxpy.Variable(count * len(powers)), cvxpy.Variable()
         rows, wanted = self._equations(powers)
         limits = [room >= 0, room <= 1]
@@ -132,14 +136,15 @@ class Joint:
             monomials = np.array([float(m.subs(p)) for m in powers])
             weights = [c[i * len(powers) : (i + 1) * len(powers)] @ monomials for i in range(count)]
             grams = [self._gram(poly, p) for poly in self.polys]
-            scale = max(float(np.abs(grams[0]).max(initial=0)), 1e-9)
+            scale = float(np.abs(grams[0]).max(initial=0)) or 1.0
             limits += [w >= 0 for w in weights]
             plain = [self._constant(poly, p) for poly in self.polys]
             if any(plain):
                 limits.append(plain[0] - sum(w * x for w, x in zip(weights, plain[1:], strict=True)) >= 0)
             if size:
                 rest = grams[0] - sum(w * g for w, g in zip(weights, grams[1:], strict=True))
-                limits.append((rest + rest.T) / 2 / scale >> (room - _ROOM) * np.eye(size))
+                seen = self.seen @ ((rest + rest.T) / 2 / scale) @ self.seen.T
+                limits.append((seen + seen.T) / 2 >> (room - _ROOM) * np.eye(size))
         for aim in (cvxpy.Minimize(sizes), cvxpy.Maximize(room - 1e-4 * sizes)):
             problem = cvxpy.Problem(aim, limits)
             with warnings.catch_warnings():
