@@ -63,6 +63,42 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
     """
     statement = compiled(id_)
     name = name or step_size_of(statement)
+    low, high = _interval(statement, name, values)
+    if _empty(low, high):
+        R = _fewest_rounds(statement, name, values)
+        told = "" if R is None else f"; with these numbers it needs R >= {R}"
+        empty = f"expected one in [{low:g}, {high:g}], which is empty"
+        raise ConditionViolated(f"{id_}: no {name} is admissible, {empty}{told}")
+    return low, high
+
+
+def _empty(low: float, high: float) -> bool:
+    return low > high * (1 + 1e-12)
+
+
+_MOST_ROUNDS = 2**40
+
+
+def _fewest_rounds(statement: Compiled, name: str, values: Mapping[str, float]) -> int | None:
+    """The smallest R with an admissible step size, at the other values; None if there is none, or no R among them."""
+
+    def admits(R: int) -> bool:
+        return not _empty(*_interval(statement, name, {**values, "R": R}))
+
+    few = many = int(values.get("R", _MOST_ROUNDS))
+    while many < _MOST_ROUNDS and not admits(many):
+        few, many = many, 2 * many
+    if many >= _MOST_ROUNDS:
+        return None
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if admits(middle) else (middle, many)
+    return many
+
+
+def _interval(statement: Compiled, name: str, values: Mapping[str, float]) -> tuple[float, float]:
+    """`admissible_interval`, which may be empty."""
+    id_ = statement.statement.id
     step = next(s.sympy for s in statement.parameters if s.name == name)
     low, high = 0.0, float("inf")
     at = {s.sympy: _rational(values[s.name]) for s in statement.parameters if s.name in values}
@@ -83,8 +119,6 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
             continue
         least, most = _solved(relation, condition.relation, step, at)
         low, high = max(low, least), min(high, most)
-    if low > high * (1 + 1e-12):
-        raise ConditionViolated(f"{id_}: no {name} is admissible, expected one in [{low:g}, {high:g}], which is empty")
     return low, high
 
 

@@ -136,6 +136,8 @@ def test_a_condition_that_holds_for_neither_small_nor_large_step_sizes_is_refuse
 def test_too_few_rounds_leave_no_step_size() -> None:
     with pytest.raises(ConditionViolated, match=r"no eta_tilde is admissible, expected one in \[0.169492, 0.166"):
         tune("sfl.thm1.strongly_convex", **{**STRONG, "R": 59})
+    with pytest.raises(ConditionViolated, match="it needs R >= 60$"):
+        tune("sfl.thm1.strongly_convex", **{**STRONG, "R": 1})
     at_the_edge = tune("sfl.thm1.strongly_convex", **{**STRONG, "R": 60})
     assert at_the_edge.step_size == pytest.approx(1 / 6)
     with pytest.raises(ConditionViolated, match="S <= M"):
