@@ -72,7 +72,7 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedtheory needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
 
-$(REPORT): EXTRAS := networks,proofs
+$(REPORT): EXTRAS := networks,proofs,fast
 $(REPORT): pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
 	$(INSTALL)
 	touch $@
