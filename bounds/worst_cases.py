@@ -25,7 +25,7 @@ from theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total
 from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, Tilted, exact, fitting, squared
 from theory.proofs.tight import Bracket, Programme, tight
 from theory.properties import Properties, Property
-from theory.statement import Bound, Statement
+from theory.statement import Bound, Statement, defined
 
 Form = Callable[[Trace], Quadratic]  # a quantity of a round, such as those of `bounds.quantities`
 _MOST = 64  # outcomes of orders, coins and noise
@@ -281,6 +281,14 @@ class _OfTraces:
         assumed = sympy.Tuple(*(one for several in catalogue.properties(statement).values() for one in several))
         return name in {s.name for s in statement.symbols | assumed.free_symbols}
 
+    def _any_lowest(self, statement: Statement, at: Numbers) -> bool:
+        """Whether the gaps of a claim cancel but for a difference, so that F* may be any number."""
+        claim = statement.claim
+        assert isinstance(claim, Bound)
+        gaps = [s for s in statement.symbols if s.name in _ABOVE_ANY]
+        difference = sympy.expand(defined(claim.quantity - claim.value, statement.where).subs(dict(at)))
+        return sympy.Add(*(difference.coeff(s) for s in gaps)) == 0
+
     def scenes(self, statement: Statement, at: Numbers) -> list[Scene]:
         """The round of the statement.  Raises ValueError for assumptions on other things than functions and noise."""
         given, numbers = catalogue.properties(statement), {symbol.name: value for symbol, value in at.items()}
@@ -317,7 +325,7 @@ class _OfTraces:
         of = FunctionClass.of(given, at)
         # a strongly convex function has a minimiser; where F is not convex, a stationary 0 may be none
         least = Property.STRONGLY_CONVEX in given or (Property.MINIMISER in given and bool(given.keys() & _CONVEX))
-        own = self.quantities if least else {**self.quantities, **_ABOVE_ANY}
+        own = self.quantities if least or not self._any_lowest(statement, at) else {**self.quantities, **_ABOVE_ANY}
         whole = scene(of, least)
         if not given.keys() & _OF_F:
             return [whole]

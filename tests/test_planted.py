@@ -44,7 +44,7 @@ PLANTED = {
     "half a lemma's term": (
         {"drift=h * L**2 / 2 * E_r": "drift=h * L**2 / 4 * E_r"},
         "descent",
-        "tested by search; proof broken at 'the claim: coefficient of E_r'",
+        "tested by search, worst case; proof broken at 'the claim: coefficient of E_r'",
     ),
     "a rate": ({"(1 - mu * h / 2) ** R * Delta": "(1 - 2 * mu * h) ** R * Delta"}, "thm", "refuted"),
     "half the noise": (
@@ -95,7 +95,7 @@ def test_another_line_than_the_code_is_an_error(checked) -> None:
         "alg1", "drift",
     )  # fmt: skip
     assert found["alg1"].headline == "error" and "the round of FedAnchor has" in errors(found.values())[0]
-    assert found["drift"].headline == "tested by search"
+    assert found["drift"].headline == "tested by search, worst case"
 
 
 def test_another_form_than_the_algorithm_is_an_error(checked) -> None:

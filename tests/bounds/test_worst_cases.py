@@ -137,8 +137,13 @@ def test_the_lemmas_of_a_paper_outside_have_worst_cases_without_code(monkeypatch
         bracket_of(statement, K=Q(1), eta=Q(1, 4))
     descent = catalogue.find("fedanchor.descent")
     without = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.convex"))
+    plain = {"M": Q(2), "K": Q(1), "L": Q(1), "eta": Q(1, 4), "sigma": Q(0)}
+    assert bracket_of(without, **plain).upper <= Q(
+        1001, 1000
+    )  # it needs no minimiser, as F* cancels; here it does not:
+    assert isinstance(without.claim, Bound)
     with pytest.raises(ValueError, match=r"is about x\* or F\*: expected a minimiser and convexity"):
-        bracket_of(without, M=Q(2), K=Q(1), L=Q(1), eta=Q(1, 4), sigma=Q(0))
+        bracket_of(without.with_claim(without.claim.scaled(2)), **plain)
     alike = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.clients"))
     with pytest.raises(ValueError, match="does not assume equal weights"):
         bracket_of(alike, M=Q(2), K=Q(1), L=Q(1), mu=Q(1, 10), eta=Q(1, 4), sigma=Q(0))
