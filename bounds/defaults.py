@@ -58,6 +58,7 @@ def _or_open(check: Callable[[Statement, bool], Verdict]) -> Callable[[Statement
 
     def checked(statement: Statement, full: bool = False) -> Verdict:
         try:
+            worst_cases.readable(statement)
             found = check(statement, full)
         except ValueError as error:
             return Verdict(Status.OPEN, str(error))

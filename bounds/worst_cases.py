@@ -171,6 +171,7 @@ _READ = _OF_F | {
     Property.SMOOTH, Property.SMOOTH_ABOVE, Property.CONVEX, Property.STRONGLY_CONVEX, Property.BOUNDED_BELOW,
     Property.CLIENTS_BOUNDED_BELOW, Property.MINIMISER, Property.UNBIASED, Property.VARIANCE, Property.VARIANCE_ELSEWHERE,
     Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS, Property.HETEROGENEITY_AT_OPTIMUM,
+    Property.SAMPLING,
 }  # fmt: skip
 _CONVEX = {
     Property.CONVEX,
@@ -209,6 +210,13 @@ def of_traces(paper: str) -> Rounds | None:
     of = _OfTraces(algorithms[0], own, settings, fixed)
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
     return Rounds(names, of.complete, of.scenes, "eta", of.tried, "noise of two values; a first round")
+
+
+def readable(statement: Statement) -> None:
+    """Raises ValueError where a statement assumes something that small problems and worst cases do not look at."""
+    if more := catalogue.properties(statement).keys() - _READ:
+        told = ", ".join(sorted(more))
+        raise ValueError(f"{statement.id} assumes {told}: expected assumptions on functions and noise alone")
 
 
 def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[str, str]) -> dict[str, str]:
@@ -292,9 +300,7 @@ class _OfTraces:
     def scenes(self, statement: Statement, at: Numbers) -> list[Scene]:
         """The round of the statement.  Raises ValueError for assumptions on other things than functions and noise."""
         given, numbers = catalogue.properties(statement), {symbol.name: value for symbol, value in at.items()}
-        if more := given.keys() - _READ:
-            told = ", ".join(sorted(more))
-            raise ValueError(f"{statement.id} assumes {told}: expected assumptions on functions and noise alone")
+        readable(statement)
         if Property.EQUAL_WEIGHTS not in given and "M" in numbers:
             raise ValueError(f"{statement.id} does not assume equal weights of the clients: expected that it does")
         chosen = {self.settings[name]: value for name, value in numbers.items() if name in self.settings}

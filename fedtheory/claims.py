@@ -168,11 +168,9 @@ class Round:
         evidence = {e.kind: v for e, v in checked.verdicts}
         told = plain(claim.xreplace({vocabulary.h: sympy.Symbol("h")}))
         if checked.against:
-            kind, verdict = next(
-                ((e.kind, v) for e, v in checked.against if e.kind == "units"),
-                (checked.against[0][0].kind, checked.against[0][1]),
-            )
-            return Answer(told, checked.status, f"{kind.replace('_', ' ')}: {verdict.says}", verdict.witness, evidence)
+            one, verdict = min(checked.against, key=lambda pair: pair[0].kind != "units")
+            says = f"{one.kind.replace('_', ' ')}: {verdict.says}"
+            return Answer(told, checked.status, says, verdict.witness, evidence)
         says = "; ".join(
             f"{kind.replace('_', ' ')}: {v.says}" for kind, v in evidence.items() if v.status is checked.status
         )
@@ -211,6 +209,7 @@ def round(
 # ----------------------------------------------------------------------------------------------------- claims in a file
 
 
+_FORMULAS = ("claim", "when", "given")
 _WORDS = {"claim", "when", "given", "points", "constants", "functions", "round", "from", "convex", "sigma", "settings"}
 _ATTRIBUTES = {"grad", "dot", "norm2", "bregman", "minimiser", "L", "mu", "next", "last", "average", "mean", "smallest"}
 
@@ -239,32 +238,37 @@ def check_file(path: Path) -> Answer:
         raise ValueError(f"{path.name}: {unknown('entry', more[0], sorted(_WORDS))}")
     if not isinstance(told.get("claim"), str):
         raise ValueError(f'{path.name}: expected claim = "...", an inequality')
+    try:
+        names = _names(told, path.parent)
+        texts = {key: [told[key]] if isinstance(told.get(key), str) else list(told.get(key, [])) for key in _FORMULAS}
+        read = {key: [expression(one, names) for one in several] for key, several in texts.items()}
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"{path.name}: {error}; expected entries as `fedtheory check --help` shows them") from None
+    return check(read["claim"][0], read["when"], read["given"])
+
+
+def _names(told: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What the names in a file's formulas stand for."""
     if "round" in told:
         kind: Any = told["round"]
         if "from" in told:
             from simulations.own_file import own
 
-            mine = own(path.parent / told["from"]).algorithms
+            mine = own(folder / told["from"]).algorithms
             if kind not in mine:
                 raise unknown("algorithm", kind, list(mine))
             kind = mine[kind]
         asked = round(kind, convex=told.get("convex", True), sigma=told.get("sigma"), **told.get("settings", {}))
-        names = {
+        return {
             name: getattr(asked, name)
             for name in vocabulary.__all__
             if isinstance(getattr(vocabulary, name), sympy.Symbol)
         }
-    else:
-        made = {name: function(name, **about) for name, about in told.get("functions", {}).items()}
-        vectors = {v.e.name: v for v in _several(points(told["points"]))} if "points" in told else {}
-        numbers = {s.name: s for s in _several(constants(told["constants"]))} if "constants" in told else {}
-        numbers |= {c.name: c for f in made.values() for c in (f.L, f.mu) if isinstance(c, sympy.Symbol)}
-        names = {**numbers, **vectors, **made}
-    texts = {
-        key: [told[key]] if isinstance(told.get(key), str) else told.get(key, []) for key in ("claim", "when", "given")
-    }
-    read = {key: [expression(one, names) for one in several] for key, several in texts.items()}
-    return check(read["claim"][0], read["when"], read["given"])
+    made = {name: function(name, **about) for name, about in told.get("functions", {}).items()}
+    vectors = {v.e.name: v for v in _several(points(told["points"]))} if "points" in told else {}
+    numbers = {s.name: s for s in _several(constants(told["constants"]))} if "constants" in told else {}
+    numbers |= {c.name: c for f in made.values() for c in (f.L, f.mu) if isinstance(c, sympy.Symbol)}
+    return {**numbers, **vectors, **made}
 
 
 def changed(

@@ -19,7 +19,7 @@ import numpy as np
 
 from bounds.trials.claims import SQUARED, Condition, balance, condition, inequalities
 from bounds.trials.rounds import Form, Occurrence, Rounds
-from bounds.worst_cases import STEPS, letters_of_settings
+from bounds.worst_cases import STEPS, letters_of_settings, readable
 from simulations.algorithms.base import Algorithm
 from simulations.exact.rational import Fraction
 from simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
@@ -123,6 +123,7 @@ class OwnRounds:
 
     def forms(self, statement: Statement) -> list[OwnForm]:
         """The statement, if it is about one round.  Raises ValueError where its claim is not in numbers."""
+        readable(statement)
         given = catalogue.properties(statement)
         laws = {"independent": (), "shared": (Property.INDEPENDENT_NOISE,), "biased": (Property.UNBIASED,)}
         concepts = {s.name: s.concept for s in catalogue.symbols(statement).values() if s.concept}
@@ -176,16 +177,10 @@ class OwnRounds:
         limited = any("eta" in map(str, w.free_symbols) for w in to.where.values()) or "eta" in to.symbols
         L = max(map(abs, r.curvatures)) or _ONE
         for step in _CANDIDATES if limited else ():
-            at = known | self.steps(step / L, known, to)
+            at = known | {"eta": step / L}
             if all(_holds(one, at) for one in to.conditions):
                 return step / L * r.share
         return None
-
-    def steps(self, eta: Fraction, known: Mapping[str, Any], to: OwnForm) -> dict[str, Fraction]:
-        """eta, and the effective step size that the statement defines by it."""
-        found = {"eta": eta}
-        K = next((known[n] for n, concept in to.concepts.items() if concept == "local steps" and n in known), _ONE)
-        return found | {s.name: eta * K for s in to.where if s.name == "eta_tilde"}
 
     def cases(self, r: Instance, to: OwnForm, further: bool) -> Iterator[Occurrence]:
         """The claim in numbers; nothing where the instance is not within conditions and assumptions."""
@@ -196,11 +191,10 @@ class OwnRounds:
         eta = self.admissible(r, to)
         if eta is None:
             return
-        known = self.constants(r, to)
-        known |= self.steps(eta, known, to)
-        if not all(_holds(one, known) for one in to.conditions):
-            return
+        known = self.constants(r, to) | {"eta": eta}
         known |= self.measured(r, eta, tuple(sorted(to.symbols & self.quantities.keys())))
+        if not all(one.holds(known) for one in to.conditions):
+            return
         for one in to.inequalities:
             yield Occurrence(balance(one, known), {})
 
@@ -319,7 +313,7 @@ _CANDIDATES = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
 def _holds(one: Condition, known: Mapping[str, Any]) -> bool:
     try:
         return one.holds(known)
-    except ValueError:  # a symbol without a number, such as one of a quantity
+    except ValueError:  # about a quantity of the round, which has no number before the step size is chosen
         return True
 
 

@@ -124,6 +124,9 @@ def test_the_command_answers_a_claim_in_a_file(tmp_path: Path, call: Call) -> No
         ('claim = "x.norm2 >= "\npoints = "x"', "invalid syntax"),
         ('claim = "gap.next <= gap"\nround = "PFLL"', "unknown algorithm 'PFLL'"),
         ('claim = "gap.next <= gap"\nround = "PFL"\nsigma = 2', "expected 0, for no noise"),
+        ('claim = "x.norm2 >= 0"\npoints = 3', "expected entries as"),
+        ('claim = "f(x) >= 0"\npoints = "x"\nfunctions = {f = {smoth = "L"}}', "expected entries as"),
+        ('claim = "x.norm2 >= 0"\npoints = "x"\nwhen = 3', "expected entries as"),
         ('claim = "gap.nxt <= gap"\nround = "PFL"', "expected sums, products, powers"),
     ],
 )

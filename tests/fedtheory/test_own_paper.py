@@ -162,6 +162,17 @@ def test_a_proof_by_telescoping() -> None:
     assert "proof broken at 'the claim: coefficient of sigma**2'" in q.check(false)["false"].headline
 
 
+def test_what_small_problems_cannot_show_is_open() -> None:
+    """An assumption that no instance looks at; and a condition on a quantity of the round is read."""
+    q = paper("unread", step=K * eta)
+    q.algorithm(partial(FedAnchor, K=1), "FedAnchor")
+    alike = q.assume("alike", "All F_m are the same.", homogeneous=())
+    one = q.lemma(gap.next <= gap / 1000, given=[smooth, strongly_convex_mean, alike], when=h <= 1 / L)
+    assert q.check(one)["lemma1"].status is Status.OPEN
+    two = q.lemma(gap.next <= gap / 1000, given=[smooth, strongly_convex_mean], when=[h <= 1 / L, gap <= 0])
+    assert q.check(two)["lemma2"].status is not Status.REFUTED
+
+
 def test_a_second_paper_of_one_name_takes_the_place_of_the_first() -> None:
     """As when a cell of a notebook runs again."""
     for claim, status in ((drift <= h * grad_sq, Status.REFUTED), (drift <= h**2 * grad_sq, Status.OPEN)):
