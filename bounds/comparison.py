@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy import latex
 
 from bounds.evaluation import ConditionViolated, claim_of, compiled, evaluate, in_domain
 from bounds.orders import exponent
@@ -40,6 +41,15 @@ class Comparison:
     dominant_ratio: sympy.Expr | None
     values: tuple[float, float] | None
     crossings: dict[str, list[float]]
+
+    def _repr_markdown_(self) -> str:
+        """For a notebook: the ratio of each term as a table."""
+        head = ["| term | first / second | the first is smaller |", "|---|---|---|"]
+        rows = [
+            f"| {name} | ${latex(ratio)}$ | ${latex(self.smaller_when[name])}$ |" for name, ratio in self.ratios.items()
+        ]
+        rows += [f"| {name} | only in {one} | |" for name, one in self.only.items()]
+        return "\n".join([f"{self.first} against {self.second}", "", *head, *rows])
 
 
 def compare(first: str, second: str, /, **values: float) -> Comparison:

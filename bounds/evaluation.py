@@ -42,6 +42,12 @@ class Value:
     violations: list[str]
     admissible: Any
 
+    def _repr_markdown_(self) -> str:
+        """For a notebook: the terms and their sum as a table, and the conditions that are violated."""
+        value = {} if self.value is None else {"**value**": self.value}
+        rows = [f"| {name} | {number} |" for name, number in {**self.terms, **value}.items()]
+        return "\n".join(["| term | value |", "|---|---|", *rows, "", *self.violations])
+
 
 @dataclass(frozen=True)
 class Compiled:

@@ -11,7 +11,6 @@ data = fedtheory.run(problem, fedtheory.algorithms["SFL"](K=2, eta=0.1), rounds=
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +19,15 @@ if TYPE_CHECKING:
     from bounds import compare, evaluate, tune
     from bounds.trials.arena import Arena, confront, constants_for, judge
     from fedtheory.claims import check, constants, function, points, round
-    from fedtheory.verification import verify
+    from fedtheory.notebook import figure, show, verify
+    from fedtheory.typed import Algorithms, Compressors, Problems
     from simulations import expectation, partitions, run, strategies
     from simulations.data import load
     from theory.catalogue import find, statements
 
-    problems: Mapping[str, Callable[..., Any]]
-    algorithms: Mapping[str, Callable[..., Any]]
-    compressors: Mapping[str, Callable[..., Any]]
+    problems: Problems
+    algorithms: Algorithms
+    compressors: Compressors
 
 _HOME = Path(__file__).resolve().parents[1]
 for _name in ("theory", "simulations", "bounds", "figures"):
@@ -49,7 +49,9 @@ _WHERE = {
     "confront": "bounds.trials.arena",
     "constants_for": "bounds.trials.arena",
     "judge": "bounds.trials.arena",
-    "verify": "fedtheory.verification",
+    "verify": "fedtheory.notebook",
+    "show": "fedtheory.notebook",
+    "figure": "fedtheory.notebook",
     "check": "fedtheory.claims",
     "constants": "fedtheory.claims",
     "function": "fedtheory.claims",
@@ -85,6 +87,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Arena", "algorithms", "check", "compare", "compressors", "confront", "constants", "constants_for", "evaluate",
-    "expectation", "find", "function", "judge", "load", "partitions", "points", "problems", "round", "run", "statements",
-    "strategies", "tune", "verify",
+    "expectation", "figure", "find", "function", "judge", "load", "partitions", "points", "problems", "round", "run", "show",
+    "statements", "strategies", "tune", "verify",
 ]  # fmt: skip

@@ -115,14 +115,9 @@ def waiting(what: str) -> Iterator[None]:
 
 def workshop(fresh: bool, scheduler: str | None) -> Workshop:
     """Where the work is done, with the store of results if it can be used."""
-    from fedtheory.store import Store
-    from fedtheory.tasks import Workshop
+    from fedtheory import tasks
 
-    try:
-        return Workshop(Store(fresh=fresh), scheduler)
-    except OSError as error:
-        print(f"fedtheory: cannot keep results: {error}", file=sys.stderr)
-        return Workshop(None, scheduler)
+    return tasks.workshop(fresh, scheduler)
 
 
 def print_stored(where: Workshop) -> None:
@@ -251,7 +246,7 @@ def new_paper_command(
 @app.command("list")
 def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
     """List the statements, in the order of their papers."""
-    from fedtheory.show import as_json as describe
+    from fedtheory.pages import as_json as describe
     from theory import catalogue
 
     found = catalogue.statements(paper)
@@ -272,7 +267,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a statement: its formula, conditions and symbols, its place, the statements that it rests on or that use it."""
-    from fedtheory import show as render
+    from fedtheory import pages as render
     from theory import catalogue
 
     statement = catalogue.find(id_)
@@ -793,8 +788,8 @@ def verify(
     """Run all evidence for the statements; print the verdicts, with a witness for each refuted statement."""
     from fedtheory.agreed import in_coq
     from fedtheory.claims import changed
+    from fedtheory.pages import premises
     from fedtheory.score import scores
-    from fedtheory.show import premises
     from fedtheory.verification import seen_to_fail, verify as check, verify_changed, verify_on
     from theory import catalogue
     from theory.statement import Status
@@ -879,7 +874,7 @@ def end_with_errors(checked: list[Any]) -> None:
 def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None], changed: Mapping[str, Any]) -> None:
     """Print the evidence with its witnesses; if known, a changed claim that it refutes, and the noticed changes."""
     from fedtheory.agreed import in_coq
-    from fedtheory.show import premises
+    from fedtheory.pages import premises
 
     out = console()
     for c in checked:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -167,6 +168,15 @@ class _Counts:
 
 
 Done = tuple[Task, Any, float, Files | None]  # with the result, CPU seconds and the files that were read
+
+
+def workshop(fresh: bool = False, scheduler: str | None = None) -> Workshop:
+    """Where tasks are done, with the store of results if it can be used; if not, this is said on standard error."""
+    try:
+        return Workshop(Store(fresh=fresh), scheduler)
+    except OSError as error:
+        print(f"fedtheory: cannot keep results: {error}", file=sys.stderr)
+        return Workshop(None, scheduler)
 
 
 def _here(tasks: Sequence[Task], results: dict[Task, Any], besides: dict[int, float]) -> Iterator[Done]:
@@ -365,4 +375,4 @@ class _Workers:
         self.waiting.insert(0, task)
 
 
-__all__ = ["Progress", "Spent", "Task", "Workshop"]
+__all__ = ["Progress", "Spent", "Task", "Workshop", "workshop"]

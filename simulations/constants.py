@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,13 @@ class Constants(Mapping[str, Any]):
         return "\n".join(f"{name:<{width}}  {_told(e.value):<12}  {e.how}" for name, e in self.entries.items())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the same as a table."""
+        rows = (
+            f"<tr><td>{n}</td><td>{_told(e.value)}</td><td>{escape(e.how)}</td></tr>" for n, e in self.entries.items()
+        )
+        return f"<table><tr><th>constant</th><th>value</th><th>how it is known</th></tr>{''.join(rows)}</table>"
 
     @property
     def vouched(self) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory import glossary, texts
 from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
+from fedtheory.pages import premises
 from fedtheory.sharper import gains
-from fedtheory.show import premises
 from fedtheory.site import formulas
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop

@@ -38,7 +38,7 @@ from simulations.networks import models
 from simulations.networks.images import Images, channel_statistics
 from simulations.networks.stacked import can_stack, outputs
 from simulations.partitions import Partition
-from simulations.problems import in_one_line
+from simulations.problems import in_html, in_one_line
 from simulations.problems.logistic import check_batch, weights_of
 
 Batching = Literal["stacked", "loop"]
@@ -106,7 +106,7 @@ class Network:
     precision: Precision = "float32"
     batching: Batching = "loop"
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "batch", check_batch(self.batch))

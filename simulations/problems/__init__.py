@@ -7,6 +7,7 @@ certified `constants`.  A problem that computes in torch tensors has an `example
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -90,6 +91,11 @@ def checked_weights(weights: ArrayLike | None, M: int) -> Array | None:
 def in_one_line(problem: Problem) -> str:
     """The `repr` of a problem: its kind, name and size."""
     return f"<{type(problem).__name__}: {problem.name}; d = {problem.d}, M = {problem.M}>"
+
+
+def in_html(problem: Problem) -> str:
+    """A problem in a notebook: the same line, and its certified constants."""
+    return f"<p>{escape(in_one_line(problem)[1:-1])}</p>{problem.constants._repr_html_()}"
 
 
 def mean_over_clients(values: Array, weights: Array | None) -> Array:

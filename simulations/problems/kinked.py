@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulations.checked import number, reals
 from simulations.constants import Certified, Constants
 from simulations.draws import Draw
-from simulations.problems import Array, in_one_line
+from simulations.problems import Array, in_html, in_one_line
 from simulations.problems.quadratic import Quadratic
 from simulations.problems.wrapped import Wrapped
 
@@ -37,7 +37,7 @@ class Kinked(Wrapped):
     directions: ArrayLike
     curvature: float
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         a = reals("directions", self.directions)

@@ -16,7 +16,7 @@ from simulations.constants import Certified, Constants
 from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
-from simulations.problems import Array, checked_weights, in_one_line, mean_over_clients
+from simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Logistic:
     batch: int | None = None
     weights: Any = None
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         number("regularisation", self.regularisation, "> 0")

@@ -14,7 +14,7 @@ from simulations.checked import brief, number, reals
 from simulations.constants import Certified, Constants
 from simulations.draws import Draw
 from simulations.functions import Function
-from simulations.problems import Array, checked_weights, in_one_line, mean_over_clients
+from simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
 
 _VOUCHABLE = ("zeta_star", "beta", "zeta", "G", "F_star", "x_star", "mu_pl")
 _MOST_STEPS = 20_000  # of the search for the minimiser
@@ -42,7 +42,7 @@ class OfFunctions:
     weights: Any = None
     vouched: Mapping[str, Any] = field(default_factory=dict)
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         expected = "a list of at least one Function, all of the same d"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulations.checked import affordable, number, reals, rounding, whole
 from simulations.constants import Certified, Constants, NoSuchConstant
 from simulations.draws import Draw
-from simulations.problems import LARGEST, Array, checked_weights, in_one_line, mean_over_clients
+from simulations.problems import LARGEST, Array, checked_weights, in_html, in_one_line, mean_over_clients
 
 _SHOWN = 16  # most numbers of matrices in a `repr`
 _ROUNDING = 1e-12  # relative: below it an eigenvalue counts as zero
@@ -56,6 +56,8 @@ class Quadratic:
         if largest > LARGEST:
             raise ValueError(f"H, b or sigma as large as {largest:g}: expected at most {LARGEST:g}, squares overflow")
         object.__setattr__(self, "weights", checked_weights(self.weights, self.M))
+
+    _repr_html_ = in_html
 
     def __repr__(self) -> str:
         """The constructor with its numbers where there are few, as in witnesses; else the name and the size."""

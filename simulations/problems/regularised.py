@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simulations.checked import number
 from simulations.constants import Constants
 from simulations.draws import Draw
-from simulations.problems import Array, in_one_line
+from simulations.problems import Array, in_html, in_one_line
 from simulations.problems.wrapped import Wrapped
 
 
@@ -25,7 +25,7 @@ class Regularised(Wrapped):
 
     phi: float
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         number("phi", self.phi, ">= 0")

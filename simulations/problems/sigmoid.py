@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from simulations.constants import Certified, Constants
-from simulations.problems import Array, in_one_line
+from simulations.problems import Array, in_html, in_one_line
 from simulations.problems.logistic import Logistic, deviation_bound
 
 _SLOPE = 1 / 4  # the largest |s'| of s(t) = 1 / (1 + exp(t)), at t = 0
@@ -32,7 +32,7 @@ class SigmoidERM(Logistic):
     Raises ValueError for a data set of more than two classes, and as `Logistic` does.
     """
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         if self.dataset.classes != 2:

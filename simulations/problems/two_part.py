@@ -23,7 +23,7 @@ from simulations.constants import Certified, Constants
 from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
-from simulations.problems import Array, in_one_line
+from simulations.problems import Array, in_html, in_one_line
 from simulations.problems.logistic import Shards, check_batch, deal, one_hot, pooled, softmax, weights_of
 
 
@@ -47,7 +47,7 @@ class TwoPart:
     batch: int | None = None
     weights: Any = None
 
-    __repr__ = in_one_line
+    __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
         whole("hidden", self.hidden)

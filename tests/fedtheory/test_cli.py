@@ -17,7 +17,7 @@ import sympy
 
 from bounds.sfl import ARENAS
 from fedtheory import verification
-from fedtheory.show import as_json, as_text
+from fedtheory.pages import as_json, as_text
 from fedtheory.simulate import Asked, simulate as simulated
 from fedtheory.verification import Checked, verify
 from simulations import run

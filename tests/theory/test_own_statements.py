@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from bounds.orders import rates_at
-from fedtheory.show import as_json, as_text
+from fedtheory.pages import as_json, as_text
 from theory import catalogue
 from theory.printing import claim_latex
 from theory.proofs import orders, units
