@@ -112,8 +112,9 @@ def _in_coq(own: Sequence[Checked]) -> str:
         "|---|---|---:|---|---|",
     ]
     for one in found:
-        rests_on = "; ".join(f"{title}: {', '.join(names)}" for title, names in one.rests_on.items()) or "nothing else"
-        rests_on = rests_on.replace("|", "\\|")
+        rests_on = cell(
+            "; ".join(f"{title}: {', '.join(names)}" for title, names in one.rests_on.items()) or "nothing else"
+        )
         known = "yes" if one.instance else "none known"
         lines.append(f"| `{one.statement}` | {one.kind} | {len(one.names)} | {rests_on} | {known} |")
     return "\n".join(lines) + "\n" if found else ""

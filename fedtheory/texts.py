@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from fedtheory.verification import Checked
@@ -49,14 +50,26 @@ def in_cell(mathematics: str) -> str:
 
 
 def cell(text: str) -> str:
-    """Text for a table cell: one line, no pipes."""
-    return " ".join(text.split()).replace("|", "\\|")
+    """Text as Markdown that shows it as it is, in one line, also in a table; what stands between back-quotes is code."""
+    words, *code = " ".join(text.split()).split("`")
+    if len(code) % 2:  # a single back-quote
+        words, code = "`".join([words, *code]), []
+    parts = [_MARKUP.sub(r"\\\g<0>", words)]
+    for inside, after in zip(code[::2], code[1::2], strict=True):
+        parts += [f"`{inside}`", _MARKUP.sub(r"\\\g<0>", after)]
+    return "".join(parts).replace("|", "\\|")
+
+
+# What Markdown would take for emphasis, a tag, a link or an escape
+_MARKUP = re.compile(
+    r"[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|](?=[(\[])|\\(?=[!-/:-@\[-`{-~])|~(?=~)|&(?=#?\w+;)"
+)
 
 
 def short(text: str, most: int = 220) -> str:
     """Text for a table cell, cut off where it is long."""
-    flat = cell(text)
-    return flat if len(flat) <= most else flat[: most - 3].rsplit(" ", 1)[0] + " ..."
+    flat = " ".join(text.split())
+    return cell(flat if len(flat) <= most else flat[: most - 3].rsplit(" ", 1)[0] + " ...")
 
 
 def best_text(end: float) -> str:
@@ -81,7 +94,7 @@ def why_open(statement: Statement) -> str:
 
 def verdict(checked: Checked) -> str:
     """The headline, with the verdict in bold."""
-    return cell(f"**{checked.status}**{checked.headline.removeprefix(checked.status)}")
+    return f"**{checked.status}**{cell(checked.headline.removeprefix(checked.status))}"
 
 
 def first_of(says: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -12,10 +13,12 @@ from typing import Any, get_args
 import jinja2
 import sympy
 import xarray as xr
+from markupsafe import Markup
 
 from bounds import papers
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
+from bounds.studies import Numbers
 from fedtheory import glossary, texts
 from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.pages import premises
@@ -112,6 +115,7 @@ def build(
         "sharper": any(c.statement.form == "sharper" for c in checked),
         "maps": maps,
         "networks": networks,
+        "sizes": {name: _size(files["png"]) for name, files in figures.items()},
         "statuses": list(count(checked)),
         "kinds": kinds(views),
     }
@@ -132,7 +136,7 @@ def build(
     if maps:
         pages["winners.html"] = page("winners.html", **common)
     if networks:
-        pages["networks.html"] = page("networks.html", **common)
+        pages["networks.html"] = page("networks.html", **common, factors=_factors(beside_networks.STUDY.numbers))
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
@@ -141,6 +145,32 @@ def build(
     for name, content in contents.items():
         write(out / name, content)
     return [out / name for name in contents]
+
+
+def _size(png: bytes) -> Markup:
+    """The size of a picture as attributes: a page that knows it does not move when the picture comes."""
+    width, height = struct.unpack(">II", png[16:24])
+    return Markup(f'width="{width}" height="{height}"')
+
+
+def _factors(numbers: Mapping[str, Numbers]) -> dict[str, str]:
+    """What the page on networks says of its numbers: ranges of factors, and methods by name."""
+
+    def between(over: str, under: str) -> str:
+        found = sorted(own[over][0] / own[under][0] for own in numbers.values())
+        return f"{float(f'{found[0]:.2g}'):g} to {float(f'{found[-1]:.2g}'):,g}"
+
+    def terms(own: Numbers) -> dict[str, float]:
+        return {name: values[0] for name, values in own.items() if name.startswith("term of the bound")}
+
+    practised, admitted = "gradient, practised step size", "gradient, step size of the theorem"
+    largest = {name: max(terms(own), key=terms(own).__getitem__) for name, own in numbers.items()}
+    return {
+        "bounds": between("bound", admitted),
+        "steps": between("practised step size", "step size of the theorem"),
+        "by_start": ", ".join(name for name, term in largest.items() if term.endswith("optimisation")),
+        "steeper": ", ".join(name for name, own in numbers.items() if own[practised][0] > own[admitted][0]),
+    }
 
 
 def ready(out: Path) -> None:

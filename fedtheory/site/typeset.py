@@ -26,7 +26,7 @@ _SIGNS = (
     ("...", "…"),
 )
 
-_SCRIPT = r"(?:\{[^{}]*\}|\([^()]*\)|-?\w+\*?(?:,\w+)*|\*)"  # what may stand after _ or ^
+_SCRIPT = r"(?:\{[^{}]*\}|-?\([^()]*\)|-?\w+\*?(?:,\w+)*|\*|\+(?![\w(]))"  # what may stand after _ or ^
 _NAME = re.compile(
     r"(?<![\w.])(?<![A-Za-z]')(?P<base>[A-Za-z]+)(?P<prime>'?)(?P<scripts>(?:[_^]" + _SCRIPT + r")*)(?!\w|\.[a-z0-9])",
     re.ASCII,
@@ -34,7 +34,7 @@ _NAME = re.compile(
 _AFTER = r"(<i>[^<]*</i>|" + _SCRIPT + ")"
 _POWER = re.compile(r"(?<=[\w)\]‖>])(?:\^|\*\*)" + _AFTER)
 _INDEX = re.compile(r"(?<=‖)_" + _AFTER)
-_TIMES = re.compile(r"(?<=[\w)>])\*(?=[\w(<])")
+_TIMES = re.compile(r"(?<!<sub>)(?<!<sup>)(?<=[\w)>])\*(?=[\w(<])")
 _MINUS = re.compile(r"(?<=[\w)>‖*] )-(?= [\w(<√∇‖])|(?<=[)>])-(?=[\d<(√])|(?<=[\s(=,>])-(?=[\d<√])")
 
 
@@ -75,7 +75,9 @@ def _name(match: re.Match[str]) -> str:
             accent = _ACCENTS[script]
         else:
             tag = "sub" if kind == "_" else "sup"
-            tags.append(f"<{tag}>{_NAME.sub(_name, _bare(script))}</{tag}>")
+            iterate = kind == "^" and re.fullmatch(r"\([^-/]*\)", script)  # x^(r) is no power
+            inside = script if iterate else _bare(script)
+            tags.append(f"<{tag}>{_NAME.sub(_name, inside)}</{tag}>")
     upright = base in _OTHER or base in _LARGE
     shown = letter if upright else f"<i>{letter or base}{accent}</i>"
     return f"{shown}{'′' if match['prime'] else ''}{''.join(tags)}"
