@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bounds import compare, evaluate, tune
-    from bounds.trials.arena import Arena, confront, constants_for, judge
+    from bounds.trials.arena import Arena, constants_for, judge
     from fedtheory.claims import check, constants, function, points, round
+    from fedtheory.confrontation import confront
     from fedtheory.verification import verify
     from simulations import expectation, partitions, run, strategies
-    from simulations.data import load
+    from simulations.data import from_arrays, load
     from theory.catalogue import find, statements
 
     problems: Mapping[str, Callable[..., Any]]
@@ -46,7 +47,7 @@ _WHERE = {
     "tune": "bounds.tuning",
     "compare": "bounds.comparison",
     "Arena": "bounds.trials.arena",
-    "confront": "bounds.trials.arena",
+    "confront": "fedtheory.confrontation",
     "constants_for": "bounds.trials.arena",
     "judge": "bounds.trials.arena",
     "verify": "fedtheory.verification",
@@ -57,6 +58,7 @@ _WHERE = {
     "round": "fedtheory.claims",
     "run": "simulations.engine",
     "expectation": "simulations.exact",
+    "from_arrays": "simulations.data",
     "load": "simulations.data",
     "partitions": "simulations",
     "strategies": "simulations",
@@ -85,6 +87,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Arena", "algorithms", "check", "compare", "compressors", "confront", "constants", "constants_for", "evaluate",
-    "expectation", "find", "function", "judge", "load", "partitions", "points", "problems", "round", "run", "statements",
-    "strategies", "tune", "verify",
+    "expectation", "find", "from_arrays", "function", "judge", "load", "partitions", "points", "problems", "round", "run",
+    "statements", "strategies", "tune", "verify",
 ]  # fmt: skip
