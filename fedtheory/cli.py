@@ -875,6 +875,10 @@ def verify(
             ]
         )
     else:
+        if data is not None:
+            from fedtheory import simulate
+
+            print_read(simulate.Asked(data, (), simulate.settings_of(settings)))
         print_verdicts(checked, seen, noticed)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
@@ -1018,6 +1022,14 @@ PlotFile = Annotated[
 OutFile = Annotated[Path | None, typer.Option("--out", help="write every number to this CSV file")]
 
 
+def print_read(asked: Any) -> None:
+    """Print what was read of a file of data."""
+    from fedtheory import simulate
+
+    if told := simulate.told(asked):
+        console().print(told, soft_wrap=True)
+
+
 def files_apart(problem: str, source: str | None, out: Path | None, plot: Path | None) -> None:
     """Checks, before long work, that the results can be written, and over nothing that is read.  Raises ValueError."""
     from figures.files import apart, writable
@@ -1070,6 +1082,7 @@ def simulate_command(
     if as_json:
         print_json(simulate.as_json(found))
     else:
+        print_read(asked)
         simulate.print_table(found, simulate.problem_of(asked), console())
 
 
@@ -1106,6 +1119,7 @@ def confront_command(
     if as_json:
         print_json(found.as_json())
     else:
+        print_read(asked)
         found.print_to(console())
 
 

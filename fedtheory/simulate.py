@@ -56,6 +56,8 @@ DATA = {
     "target": "",
     "client": "",
     "without": "",
+    "separator": "",
+    "header": "",
     "label": "",
     "regularisation": "0.01",
     "batch": "",
@@ -431,7 +433,7 @@ def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:
     loss, regularisation, weights = settings["loss"], settings["regularisation"], settings["weights"] or None
     if loss not in (*LOSSES, "squared"):
         raise unknown_name("loss", loss, [*LOSSES, "squared"])
-    columns = (settings["target"] or None, settings["client"] or None, [n for n in settings["without"].split(",") if n])
+    columns = columns_of(settings)
     batch = _whole(settings, "batch", 1) if settings["batch"] else None
     if loss == "squared":
         if batch is not None or settings["label"]:
@@ -458,6 +460,22 @@ def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:
         share = number("regularisation", regularisation[:-1])
         return lightly_regularised(LOSSES[loss], dataset, partition, batch, share, weights)
     return LOSSES[loss](dataset, partition, number("regularisation", regularisation), batch, weights)
+
+
+def columns_of(settings: Mapping[str, str]) -> tuple[str | None, str | None, list[str], str | None, bool | None]:
+    """How a table is read: target, client, columns that are left out, separator, header."""
+    header = _truth("header", settings["header"]) if settings["header"] else None
+    without = [name for name in settings["without"].split(",") if name]
+    return settings["target"] or None, settings["client"] or None, without, settings["separator"] or None, header
+
+
+def told(asked: Asked) -> str:
+    """What was read of a file of data, in a line; empty for another problem."""
+    path, settings = Path(asked.problem), DATA | dict(asked.given)
+    if asked.problem in own(asked.source).problems or not data.is_file(path) or _matrices(asked.problem):
+        return ""
+    dataset = getattr(problem_of(asked), "dataset", None)
+    return dataset.summary if dataset is not None else data.table(path, *columns_of(settings)).summary
 
 
 def _dealt(
