@@ -1114,13 +1114,13 @@ def confront_command(
         found = confront_asked(asked, tell)
     if out is not None:
         write(out, found.to_dataframe().to_csv(index=False, lineterminator="\n").encode())
-    if plot is not None:
-        found.plot(plot)
     if as_json:
         print_json(found.as_json())
     else:
         print_read(asked)
         found.print_to(console())
+    if plot is not None:
+        found.plot(plot)
 
 
 Quick = Annotated[

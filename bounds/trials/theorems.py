@@ -40,7 +40,9 @@ from theory.statement import Bound, Statement
 
 _SMALLEST, _STEPS = 1e-6, 400  # of the largest admissible step size; how many are tried
 _FEW = 12  # arenas that show whether all clients take part
-_ALIKE = 1e-9  # clients whose gradients differ by no more have the same function
+_ALIKE = (
+    1e-9  # clients whose gradients differ by no more have the same function; curvatures above minus it, of L, are 0
+)
 
 
 @dataclass(frozen=True)
@@ -173,9 +175,10 @@ def _unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
     apart = next((v for name in ("G", "zeta", "zeta_star") if (v := number(name)) is not None), None)
     compressor = getattr(algorithm, "compressor", None)
     shared = None if compressor is None else getattr(compressor, "shared", None)
-    if Property.CONVEX in given and curvature is not None and curvature < 0:
+    least = -_ALIKE * (number("L") or 0.0)
+    if Property.CONVEX in given and curvature is not None and curvature < least:
         return f"it needs every F_m convex; here the smallest curvature is {curvature:.3g}"
-    if Property.CONVEX_MEAN in given and mean is not None and mean < 0:
+    if Property.CONVEX_MEAN in given and mean is not None and mean < least:
         return f"it needs F convex; here its smallest curvature is {mean:.3g}"
     if Property.HOMOGENEOUS in given and (apart is None or apart > _ALIKE) and problem.M > 1:
         far = "an unknown distance" if apart is None else f"up to {apart:.3g}"

@@ -82,7 +82,7 @@ def test_reasons_are_numbers() -> None:
 
 def test_a_theorem_about_other_settings_or_assumptions_does_not_apply() -> None:
     some = why(ft.confront(quadratic(), [SFL(K=2, eta=1, S=2)], rounds=150))
-    assert some["sfl.thm1.strongly_convex"].endswith("in which all clients take part; here S = 2")
+    assert some["sfl.thm1.strongly_convex"].endswith("all clients take part; here 2 of 4 do")
     assert some["sfl.eq42.corrected"] == ""
     rough = why(ft.confront(quadratic(mu=-0.1, delta=0.4), [SFL(K=2, eta=1)], rounds=50))
     assert "every F_m convex; here the smallest curvature is -0.1" in rough["sfl.thm1.general_convex"]
@@ -92,6 +92,20 @@ def test_a_theorem_about_other_settings_or_assumptions_does_not_apply() -> None:
     compressor = ft.compressors["RandK"](k=1)
     damped = ft.algorithms["FedCOMGATE, damped"](tau=2, eta=1, compressor=compressor)
     assert "one mask for all" in why(ft.confront(quadratic(), [damped], rounds=50))["fedcom.thmE4.corrected"]
+
+
+def test_a_curvature_of_zero_up_to_rounding_is_convex() -> None:
+    flat = why(ft.confront(quadratic(mu=0.0, d=10, M=10), [PFL(K=2, eta=1)], rounds=20))
+    assert flat["sfl.thm2.general_convex"] == ""
+    assert flat["sfl.thm2.strongly_convex"] != ""
+
+
+def test_without_a_theorem_the_reasons_are_printed_and_nothing_is_drawn(call: Any) -> None:
+    status, out, err = call("confront", "quadratic", "FedBCGD", "T=2", "N=2", "K=2", "d=4", "M=4", "--plot", "fig.pdf")
+    assert (
+        status == 2 and "G does not exist" in out and err.startswith("fedtheory: nothing to draw: no theorem applies")
+    )
+    assert err.count("\n") == 1 and not Path("fig.pdf").exists()
 
 
 def test_methods_without_a_theorem() -> None:
