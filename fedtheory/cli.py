@@ -1033,6 +1033,7 @@ def print_read(asked: Any) -> None:
 def files_apart(problem: str, source: str | None, out: Path | None, plot: Path | None) -> None:
     """Checks, before long work, that the results can be written, and over nothing that is read.  Raises ValueError."""
     from figures.files import apart, writable
+    from simulations.data import is_file
 
     written = {"--out": out, "--plot": plot}
     if out is not None:
@@ -1042,7 +1043,7 @@ def files_apart(problem: str, source: str | None, out: Path | None, plot: Path |
 
         saveable(plot)
         written["the numbers of --plot"] = numbers_of(plot)
-    read = Path(problem) if Path(problem).is_file() else None
+    read = Path(problem) if is_file(Path(problem)) else None
     apart(written, {"the problem": read, "--from": None if source is None else Path(source)})
 
 

@@ -153,7 +153,7 @@ def test_the_example_brings_the_theorem_of_scaffold(tmp_path: Path, table: str) 
     done = forked.fedtheory("--path", str(HOUSE / "examples"), "confront", table, *words, *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert "Dir(0.3), 5 clients" in lines[0] and "zeta_star = " in lines[0]
+    assert "Dir(0.3), 5 clients" in lines[1] and "zeta_star = " in lines[1]
     assert any(line.startswith("SCAFFOLD  scaffold.scaffold.strongly_convex") for line in lines)
     rows = pd.read_csv(tmp_path / "all.csv")
     own = rows[rows.theorem == "scaffold.scaffold.strongly_convex"]
