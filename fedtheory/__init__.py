@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bounds import compare, evaluate, tune
-    from bounds.trials.arena import Arena, confront, constants_for, judge
+    from bounds.trials.arena import Arena, constants_for, judge
     from fedtheory.claims import check, constants, function, points, round
+    from fedtheory.confrontation import confront
     from fedtheory.notebook import figure, show, verify
     from fedtheory.typed import Algorithms, Compressors, Problems
     from simulations import expectation, partitions, run, strategies
-    from simulations.data import load
+    from simulations.data import from_arrays, load
     from theory.catalogue import find, statements
 
     problems: Problems
@@ -39,6 +40,8 @@ for _name in ("theory", "simulations", "bounds", "figures"):
             "Python from another folder"
         )
 
+from theory.imports import untimed  # noqa: E402 -- ours, as the loop has seen
+
 _WHERE = {
     "find": "theory.catalogue",
     "statements": "theory.catalogue",
@@ -46,7 +49,7 @@ _WHERE = {
     "tune": "bounds.tuning",
     "compare": "bounds.comparison",
     "Arena": "bounds.trials.arena",
-    "confront": "bounds.trials.arena",
+    "confront": "fedtheory.confrontation",
     "constants_for": "bounds.trials.arena",
     "judge": "bounds.trials.arena",
     "verify": "fedtheory.notebook",
@@ -59,6 +62,7 @@ _WHERE = {
     "round": "fedtheory.claims",
     "run": "simulations.engine",
     "expectation": "simulations.exact",
+    "from_arrays": "simulations.data",
     "load": "simulations.data",
     "partitions": "simulations",
     "strategies": "simulations",
@@ -78,7 +82,9 @@ def __getattr__(name: str) -> Any:
         )
     if name in _MODULES:
         return importlib.import_module(f"{_WHERE[name]}.{name}")
-    return getattr(importlib.import_module(_WHERE[name]), name)
+    with untimed(_WHERE[name]):
+        module = importlib.import_module(_WHERE[name])
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:
@@ -87,6 +93,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Arena", "algorithms", "check", "compare", "compressors", "confront", "constants", "constants_for", "evaluate",
-    "expectation", "figure", "find", "function", "judge", "load", "partitions", "points", "problems", "round", "run", "show",
-    "statements", "strategies", "tune", "verify",
+    "expectation", "figure", "find", "from_arrays", "function", "judge", "load", "partitions", "points", "problems", "round",
+    "run", "show", "statements", "strategies", "tune", "verify",
 ]  # fmt: skip

@@ -77,6 +77,10 @@ Scheduler = Annotated[
     str | None,
     typer.Option("--scheduler", help="address of a Dask scheduler whose workers do the work", metavar="ADDRESS"),
 ]
+PartitionName = Annotated[
+    str | None, typer.Option("--partition", help="how data are dealt out, such as dirichlet", metavar="NAME")
+]
+Clients = Annotated[int | None, typer.Option("--clients", help="number of clients, M")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="compute everything again: use no result of an earlier run")]
 
 
@@ -179,6 +183,11 @@ def parameters_given(
         expected = ", ".join(dict.fromkeys(known))
         raise ValueError(f"{', '.join(ids)}: no parameter {brief(', '.join(surplus))}; expected {expected}")
     return found, along
+
+
+def dealt(words: Sequence[str], partition: str | None, clients: int | None) -> list[str]:
+    """The parameters, with those of --partition and --clients."""
+    return [*words, *([f"partition={partition}"] if partition else []), *([] if clients is None else [f"M={clients}"])]
 
 
 def print_json(data: Any) -> None:
@@ -439,7 +448,9 @@ def compare(
             metavar="NAME[=LOW..HIGH]",
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="draw the bounds over the symbol into this PNG or SVG file")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="draw the bounds over the symbol into this PNG, SVG or PDF file")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two bounds: the ratio of each term, when the first is smaller, dominant terms, crossings.
@@ -582,7 +593,8 @@ def sharpen_command(
         str, typer.Option(help="allow step sizes up to this multiple of the printed limit, such as 2 or 1/2")
     ] = "1",
     trade_off: Annotated[
-        Path | None, typer.Option(help="draw the constants against the largest step size into this PNG or SVG file")
+        Path | None,
+        typer.Option(help="draw the constants against the largest step size into this PNG, SVG or PDF file"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -757,9 +769,12 @@ def verify(
     data: Annotated[
         str | None,
         typer.Option(
-            help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM, CSV or NPZ file"
+            help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM, CSV, NPZ or Parquet file; "
+            "settings as in simulate, such as K=5 target=label, stand behind the ids"
         ),
     ] = None,
+    partition: PartitionName = None,
+    clients: Clients = None,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="change the statements, and show which changes the evidence notices")
     ] = False,
@@ -794,6 +809,10 @@ def verify(
     from theory import catalogue
     from theory.statement import Status
 
+    settings = dealt([word for word in ids or () if "=" in word], partition, clients)
+    ids = [word for word in ids or () if "=" not in word]
+    if settings and data is None:
+        raise ValueError(f"{brief(', '.join(settings))}: expected --data DATA, on which settings have an effect")
     chosen = list(ids or [s.id for s in catalogue.statements(paper)])
     if ids and paper:
         raise ValueError("ids and --paper: expected one of them")
@@ -820,7 +839,7 @@ def verify(
         if data is None:
             checked = check(chosen, full, tell, where, kinds or ())
         else:
-            checked = verify_on(data, chosen, full, tell, where)
+            checked = verify_on(data, chosen, full, tell, where, settings)
         seen = seen_to_fail(checked, tell, where) if mutate else {}
         noticed = scores(checked, tell, where) if mutate else {}
     if as_json:
@@ -851,6 +870,10 @@ def verify(
             ]
         )
     else:
+        if data is not None:
+            from fedtheory import simulate
+
+            print_read(simulate.Asked(data, (), simulate.settings_of(settings)))
         print_verdicts(checked, seen, noticed)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
@@ -936,7 +959,10 @@ def print_summary(checked: list[Any]) -> None:
 @app.command("figures")
 def figures_command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="names of figures (default: all)", metavar="[NAME]...")
+        list[str] | None,
+        typer.Argument(
+            help="names of figures (default: all); with NAME.pdf or NAME.svg in this format, too", metavar="[NAME]..."
+        ),
     ] = None,
     full: Full = False,
     out: Annotated[Path, typer.Option(help="folder for the figures")] = Path("figures/drawn"),
@@ -955,9 +981,12 @@ def figures_command(
             table.add_row(p.name, p.says)
         console().print(table)
         return
-    chosen = [gallery.find(n) for n in names] if names else gallery.pictures()
+    endings: tuple[gallery.Format, ...] = ("svg", "pdf")
+    more = tuple(e for e in endings if (svg and e == "svg") or any(n.endswith(f".{e}") for n in names or ()))
+    plain = [n.rpartition(".")[0] if n.endswith((".png", ".svg", ".pdf")) else n for n in names or ()]
+    chosen = [gallery.find(n) for n in plain] if plain else gallery.pictures()
     with progress() as tell:
-        draw_all(chosen, out, full, tell, workshop(fresh, scheduler), svg)
+        draw_all(chosen, out, full, tell, workshop(fresh, scheduler), more)
     console().print(f"{len(chosen)} figures in {out}")
 
 
@@ -966,70 +995,128 @@ From = Annotated[
 ]
 
 
-@app.command("simulate")
-def simulate_command(
-    problem: Annotated[
-        str,
-        typer.Argument(
-            help="quadratic, a group of a paper such as sfl.quad.table2.g3, breast_cancer, digits, a LIBSVM, CSV or NPZ "
-            "file, or a problem in the file of --from"
-        ),
-    ],
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            help="algorithms, such as SFL, PFL, 'FedCOMGATE, damped'; and parameters",
-            metavar="ALGORITHM... [NAME=VALUE]...",
-        ),
-    ],
-    best: Annotated[
-        bool, typer.Option("--best", help="run each algorithm at its best step size, of eta=... or of a grid")
-    ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="draw the runs into this PNG or SVG file, and write their numbers to FILE.png.csv or FILE.svg.csv"
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
-    source: From = None,
-    as_json: AsJson = False,
-    scheduler: Scheduler = None,
-) -> None:
-    """Run algorithms.  Parameters are NAME=VALUE: eta, rounds, seeds, x0; the settings of the algorithms (K, S, tau, gamma,
-    compressor=RandK:2 ...), or of one of them as ALGORITHM:NAME=VALUE; the settings of the problem (d, M, L, mu ...; for
-    data loss=sigmoid or squared, label=3, regularisation=1e-4L ...; for a CSV file target=COLUMN,
-    client=COLUMN, without=COLUMN)."""
-    from fedtheory import simulate
-    from fedtheory.tasks import Workshop
-    from figures.files import apart, writable, write
+ProblemName = Annotated[
+    str,
+    typer.Argument(
+        help="quadratic, a group of a paper such as sfl.quad.table2.g3, breast_cancer, digits, a LIBSVM, CSV, NPZ or "
+        "Parquet file, or a problem in the file of --from",
+        metavar="PROBLEM",
+    ),
+]
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        help="algorithms, such as SFL, PFL, 'FedCOMGATE, damped'; and parameters",
+        metavar="ALGORITHM... [NAME=VALUE]...",
+    ),
+]
+PlotFile = Annotated[
+    Path | None,
+    typer.Option("--plot", help="draw into this PNG, SVG or PDF file, and write the drawn numbers to FILE.png.csv"),
+]
+OutFile = Annotated[Path | None, typer.Option("--out", help="write every number to this CSV file")]
 
-    asked = simulate.read(problem, words, source, best)
+
+def print_read(asked: Any) -> None:
+    """Print what was read of a file of data."""
+    from fedtheory import simulate
+
+    if told := simulate.told(asked):
+        console().print(told, soft_wrap=True)
+
+
+def files_apart(problem: str, source: str | None, out: Path | None, plot: Path | None) -> None:
+    """Checks, before long work, that the results can be written, and over nothing that is read.  Raises ValueError."""
+    from figures.files import apart, writable
+    from simulations.data import is_file
+
     written = {"--out": out, "--plot": plot}
     if out is not None:
         writable(out)
     if plot is not None:
-        from figures.gallery import numbers_of, save_as, saveable
+        from figures.gallery import numbers_of, saveable
 
         saveable(plot)
         written["the numbers of --plot"] = numbers_of(plot)
-    apart(
-        written,
-        {
-            "the problem": Path(problem) if Path(problem).is_file() else None,
-            "--from": None if source is None else Path(source),
-        },
-    )
+    read = Path(problem) if is_file(Path(problem)) else None
+    apart(written, {"the problem": read, "--from": None if source is None else Path(source)})
+
+
+@app.command("simulate")
+def simulate_command(
+    problem: ProblemName,
+    words: Words,
+    partition: PartitionName = None,
+    clients: Clients = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="run each algorithm at its best step size, of eta=... or of a grid")
+    ] = False,
+    plot: PlotFile = None,
+    out: OutFile = None,
+    source: From = None,
+    as_json: AsJson = False,
+    scheduler: Scheduler = None,
+) -> None:
+    """Run algorithms.  Parameters are NAME=VALUE: eta, rounds, seeds (3, or 7,9), x0; the settings of the algorithms (K, S,
+    tau, gamma, compressor=RandK:2 ...), or of one of them as ALGORITHM:NAME=VALUE; the settings of the problem (d, M, L, mu
+    ...; for data loss=sigmoid or squared, label=3, regularisation=1e-4L ...; for a table target=COLUMN, client=COLUMN,
+    without=COLUMN, separator=semicolon, header=false)."""
+    from fedtheory import simulate
+    from fedtheory.tasks import Workshop
+    from figures.files import write
+
+    asked = simulate.read(problem, dealt(words, partition, clients), source, best)
+    files_apart(problem, source, out, plot)
     with progress() as tell:
         found = simulate.simulate(asked, tell, Workshop(None, scheduler))
     if out is not None:
         write(out, simulate.csv(found))
     if plot is not None:
+        from figures.gallery import save_as
+
         save_as(lambda: simulate.plot(asked, found), plot)
     if as_json:
         print_json(simulate.as_json(found))
     else:
+        print_read(asked)
         simulate.print_table(found, simulate.problem_of(asked), console())
+
+
+@app.command("confront")
+def confront_command(
+    problem: ProblemName,
+    words: Words,
+    partition: PartitionName = None,
+    clients: Clients = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="also run each algorithm at its own best step size, of a grid")
+    ] = False,
+    plot: PlotFile = None,
+    out: OutFile = None,
+    source: From = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put each algorithm's own theorems beside its runs, on your data.  Parameters are those of simulate.
+
+    Without eta=NUMBER each theorem has the admissible step size at which its bound is smallest. A theorem that does not
+    apply is listed with the reason in numbers. Papers of --path count."""
+    from fedtheory import simulate
+    from fedtheory.confrontation import confront_asked
+    from figures.files import write
+
+    asked = simulate.read(problem, dealt(words, partition, clients), source, best)
+    files_apart(problem, source, out, plot)
+    with progress() as tell:
+        found = confront_asked(asked, tell)
+    if out is not None:
+        write(out, found.to_dataframe().to_csv(index=False, lineterminator="\n").encode())
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_read(asked)
+        found.print_to(console())
+    if plot is not None:
+        found.plot(plot)
 
 
 Quick = Annotated[

@@ -19,6 +19,7 @@ from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Found, failed, measurement, taken_over
 from figures import gallery
 from figures.files import writable, write
+from figures.gallery import Format
 from theory import catalogue
 from theory.statement import Verdict
 
@@ -28,13 +29,13 @@ _READ = ("theory", "simulations", "bounds", "figures")  # the packages that figu
 Files = Mapping[str, bytes]  # of a figure, by their endings
 
 
-def drawn(paper: str, name: str, full: bool, svg: bool, *found: Found) -> Files | Verdict:
+def drawn(paper: str, name: str, full: bool, more: tuple[Format, ...], *found: Found) -> Files | Verdict:
     """A figure's files by their endings, or the error that drawing it ended in; `found` is what it needs."""
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
     if error := taken_over(found, picture.arenas(), full):
         return error
     try:
-        return gallery.rendered(picture, full, ("png", "svg") if svg else ("png",))
+        return gallery.rendered(picture, full, ("png", *more))
     except Exception as exception:
         return failed(exception, f"figure {name}")
 
@@ -45,18 +46,18 @@ def draw_all(
     full: bool = False,
     progress: Progress | None = None,
     workshop: Workshop | None = None,
-    svg: bool = False,
+    more: tuple[Format, ...] = (),
     known: Mapping[str, Files] | None = None,
 ) -> dict[str, Files]:
-    """Write the figures into the folder as PNG and CSV, and as SVG if asked for, and those that are known as they are.
+    """Write the figures into the folder as PNG and CSV, and in more formats if asked for; known ones as they are.
 
     Returns the files by the names.
 
     Raises ValueError, before the work, where a file cannot be written; after all other figures are written, for those that
     ended in an exception.
     """
-    ready(chosen, folder, svg)
-    found = (workshop or Workshop()).do(tasks_of(chosen, full, svg), progress)
+    ready(chosen, folder, more)
+    found = (workshop or Workshop()).do(tasks_of(chosen, full, more), progress)
     by_name = dict(zip([p.name for p in chosen], found, strict=True))
     errors = {files.says: None for files in by_name.values() if isinstance(files, Verdict)}
     whole = {name: files for name, files in by_name.items() if not isinstance(files, Verdict)}
@@ -108,26 +109,25 @@ def _code() -> str:
     return sha256("\n".join(contents(read)).encode()).hexdigest()[:16]
 
 
-def ready(chosen: Iterable[gallery.Picture], folder: Path, svg: bool = False) -> None:
+def ready(chosen: Iterable[gallery.Picture], folder: Path, more: tuple[Format, ...] = ()) -> None:
     """Raises ValueError where a figure's files cannot be written into the folder."""
-    endings = ("png", "csv", "svg") if svg else ("png", "csv")
     for picture in chosen:
-        for path in gallery.files_in(folder, picture.name, endings).values():
+        for path in gallery.files_in(folder, picture.name, ("png", "csv", *more)).values():
             writable(path)
 
 
-def tasks_of(chosen: Iterable[gallery.Picture], full: bool, svg: bool = False) -> list[Task]:
+def tasks_of(chosen: Iterable[gallery.Picture], full: bool, more: tuple[Format, ...] = ()) -> list[Task]:
     """The tasks to draw these figures."""
     papers = {picture.name: name for name in catalogue.papers() for picture in gallery.pictures(name)}
-    return [_task(papers[picture.name], picture.name, full, svg) for picture in chosen]
+    return [_task(papers[picture.name], picture.name, full, more) for picture in chosen]
 
 
 @cache
-def _task(paper: str, name: str, full: bool, svg: bool) -> Task:
+def _task(paper: str, name: str, full: bool, more: tuple[Format, ...]) -> Task:
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
     needs = tuple(measurement(arena.label, None, full) for arena in picture.arenas())
     worker = paper if picture.study is None else worker_of(paper, picture.study().name)
-    return Task("drawing figures", worker, "figure", drawn, (paper, name, full, svg), needs)
+    return Task("drawing figures", worker, "figure", drawn, (paper, name, full, more), needs)
 
 
 __all__ = ["current", "draw_all", "drawn", "keep", "ready", "tasks_of"]

@@ -56,6 +56,8 @@ DATA = {
     "target": "",
     "client": "",
     "without": "",
+    "separator": "",
+    "header": "",
     "label": "",
     "regularisation": "0.01",
     "batch": "",
@@ -129,19 +131,24 @@ def read(problem: str, words: Sequence[str], source: str | None = None, best: bo
     algorithms = tuple(word for word in words if "=" not in word)
     if not algorithms:
         raise ValueError("no algorithm: expected one or several, such as SFL PFL, after the problem")
-    given: dict[str, str] = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not sign:
-            continue
-        if not name or not value:
-            raise ValueError(f"{brief(word)!r} is no parameter: expected NAME=VALUE, such as eta=0.1")
-        if name in given:
-            raise ValueError(f"parameter {brief(name)} is given twice: expected it once")
-        given[name] = value
+    given = settings_of(words)
     if len(set(algorithms)) < len(algorithms):
         raise ValueError(f"algorithms {brief(', '.join(algorithms))}: expected each once")
     return Asked(problem, algorithms, given, source, best)
+
+
+def settings_of(words: Sequence[str]) -> dict[str, str]:
+    """The parameters NAME=VALUE among the words.  Raises ValueError for one that is given twice or has no value."""
+    given: dict[str, str] = {}
+    for name, sign, value in (word.partition("=") for word in words):
+        if not sign:
+            continue
+        if not name or not value:
+            raise ValueError(f"{brief(f'{name}={value}')!r} is no parameter: expected NAME=VALUE, such as eta=0.1")
+        if name in given:
+            raise ValueError(f"parameter {brief(name)} is given twice: expected it once")
+        given[name] = value
+    return given
 
 
 def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | None = None) -> list[Found]:
@@ -150,18 +157,10 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
     Everything is checked before the first run begins.  Raises ValueError, UnknownName.
     """
     settings = RUN | dict(asked.given)
-    mine = own(asked.source)
-    if asked.source and asked.problem not in mine.problems and not set(asked.algorithms) & set(mine.algorithms):
-        names = ", ".join([*mine.algorithms, *mine.problems])
-        raise ValueError(f"from = {brief(asked.source)} is not used: expected one of {brief(names)} in the run")
-    n = _whole(settings, "seeds", 1)
-    affordable(f"seeds={brief(n)}", numbers=float(n) * len(_SHOWN) * 200 * len(asked.algorithms))
-    rounds = _whole(settings, "rounds", 1)
-    affordable(f"rounds={brief(rounds)}", steps=float(rounds))
-    problem = problem_of(asked)
+    rounds, every = lengths(asked)
+    problem, n = problem_of(asked), len(every)
     if asked.best and not settings["eta"]:
-        L = problem.constants.entries["L"].value or 1.0
-        steps = [f"{share / L:.12g}" for share in GRID]  # L may differ in its last digits from machine to machine
+        steps = grid(problem)
     elif settings["eta"]:
         steps = settings["eta"].split(",")
         if len({number("eta", step) for step in steps}) < len(steps):
@@ -170,9 +169,9 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
         raise ValueError("eta is missing: expected eta=NUMBER, several separated by commas, or --best")
     for name in asked.algorithms:
         method = method_of(asked, name, steps)
-        wanted = requested(problem, method, rounds, _x0(settings), _recorded(problem), _shown_rounds(rounds), 1.0)
+        wanted = requested(problem, method, rounds, x0_of(settings), recorded(problem), shown_rounds(rounds), 1.0)
         affordable_run(problem, method, wanted, rounds, n, len(_SHOWN))
-    seeds = [range(i, min(i + _TOGETHER["seeds"], n)) for i in range(0, n, _TOGETHER["seeds"])]
+    seeds = [every[i : i + _TOGETHER["seeds"]] for i in range(0, n, _TOGETHER["seeds"])]
     etas = [tuple(steps[i : i + _TOGETHER["step sizes"]]) for i in range(0, len(steps), _TOGETHER["step sizes"])]
     parts = [(asked, name, eta, own) for name in asked.algorithms for eta in etas for own in seeds]
     where = workshop or Workshop()
@@ -182,12 +181,37 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
         runs = where.do([Task("simulating", "", "run", _part, part, kept=False) for part in parts], tell)
     each = len(etas) * len(seeds)
     found = [_joined(runs[i : i + each], len(seeds)) for i in range(0, len(runs), each)]
-    least = problem.constants.entries["F_star"].value
-    of_minimum = 0.0 if least is None else abs(float(least))
     return [
-        (_best if asked.best else Found)(name, own, _level(own, of_minimum))
+        (best_of if asked.best else Found)(name, own, level(own, problem))
         for name, own in zip(asked.algorithms, found, strict=True)
     ]
+
+
+def grid(problem: Problem) -> list[str]:
+    """The step sizes of --best; L may differ in its last digits from machine to machine."""
+    L = problem.constants.entries["L"].value or 1.0
+    return [f"{share / L:.12g}" for share in GRID]
+
+
+def lengths(asked: Asked) -> tuple[int, Sequence[int]]:
+    """How many rounds, and which seeds: seeds=3 are 0, 1 and 2; seeds=7,9 are these two, and seeds=7, is one.
+
+    Raises ValueError for numbers out of range, and for a file of --from that nothing in the run is of.
+    """
+    settings, mine = RUN | dict(asked.given), own(asked.source)
+    if asked.source and asked.problem not in mine.problems and not set(asked.algorithms) & set(mine.algorithms):
+        names = ", ".join([*mine.algorithms, *mine.problems])
+        raise ValueError(f"from = {brief(asked.source)} is not used: expected one of {brief(names)} in the run")
+    text = settings["seeds"]
+    seeds: Sequence[int] = [_whole({"seeds": part}, "seeds") for part in text.removesuffix(",").split(",")]
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"seeds={brief(text)}: expected each seed once")
+    if "," not in text:
+        seeds = range(_whole(settings, "seeds", 1))
+    affordable(f"seeds={brief(len(seeds))}", numbers=float(len(seeds)) * len(_SHOWN) * 200 * len(asked.algorithms))
+    rounds = _whole(settings, "rounds", 1)
+    affordable(f"rounds={brief(rounds)}", steps=float(rounds))
+    return rounds, seeds
 
 
 def _joined(found: list[xr.Dataset], seeds: int) -> xr.Dataset:
@@ -204,13 +228,13 @@ def _joined(found: list[xr.Dataset], seeds: int) -> xr.Dataset:
     return everything.assign_attrs(told)
 
 
-def _level(runs: xr.Dataset, of_minimum: float) -> float:
+def level(runs: xr.Dataset, problem: Problem) -> float:
     """The largest gap, or difference of two values, that is rounding."""
-    start = runs[next(iter(_shown(runs)))].isel(round=0)
-    return ROUNDING * max(of_minimum, float(abs(start).max()))
+    least, start = problem.constants.entries["F_star"].value, runs[next(iter(_shown(runs)))].isel(round=0)
+    return ROUNDING * max(0.0 if least is None else abs(float(least)), float(abs(start).max()))
 
 
-def _best(name: str, runs: xr.Dataset, level: float) -> Found:
+def best_of(name: str, runs: xr.Dataset, level: float) -> Found:
     """The step size with the smallest mean of the first shown quantity after the last round."""
     shown = next(iter(_shown(runs)))
     chosen, _ = best_of_grid(runs, shown, level)
@@ -219,7 +243,9 @@ def _best(name: str, runs: xr.Dataset, level: float) -> Found:
     return Found(name, runs.sel(step_size=[step]), level, tuple(runs.step_size.values.tolist()), alike)
 
 
-def _part(asked: Asked, name: str, steps: tuple[str, ...], seeds: range, tell: Progress | None = None) -> xr.Dataset:
+def _part(
+    asked: Asked, name: str, steps: tuple[str, ...], seeds: Sequence[int], tell: Progress | None = None
+) -> xr.Dataset:
     """The runs of an algorithm with these seeds and step sizes, as one array."""
     settings = RUN | dict(asked.given)
     problem, rounds = problem_of(asked), _whole(settings, "rounds", 1)
@@ -229,9 +255,9 @@ def _part(asked: Asked, name: str, steps: tuple[str, ...], seeds: range, tell: P
             method_of(asked, name, steps),
             rounds=rounds,
             seeds=seeds,
-            x0=_x0(settings),
-            at=_shown_rounds(rounds),
-            record=_recorded(problem),
+            x0=x0_of(settings),
+            at=shown_rounds(rounds),
+            record=recorded(problem),
             progress=None if tell is None else lambda r: tell("rounds", r, rounds),
         )
 
@@ -240,17 +266,19 @@ def _blamed(asked: Asked) -> AbstractContextManager[None]:
     return nullcontext() if asked.source is None else blaming(Path(asked.source).resolve())
 
 
-def _x0(settings: Mapping[str, str]) -> Any:
+def x0_of(settings: Mapping[str, str]) -> Any:
     """A number for all coordinates, or several separated by commas."""
     x0 = [number("x0", part) for part in settings["x0"].split(",")]
     return x0 if len(x0) > 1 else x0[0]
 
 
-def _recorded(problem: Problem) -> tuple[str, ...]:
+def recorded(problem: Problem) -> tuple[str, ...]:
+    """The quantities that are shown, as far as the problem has them."""
     return tuple(_SHOWN if problem.constants.entries["x_star"].value is not None else _WITHOUT_MINIMUM)
 
 
-def _shown_rounds(rounds: int) -> NDArray[np.int64]:
+def shown_rounds(rounds: int) -> NDArray[np.int64]:
+    """The rounds that are shown: all at first, then ever fewer."""
     return np.unique(np.concatenate([[0], np.round(np.geomspace(1, rounds, 200))]).astype(np.int64))
 
 
@@ -351,9 +379,12 @@ def _matrices(name: str) -> Quadratic | None:
     return Quadratic(found["H"], found["b"], sigma, path.stem, found.get("weights"))
 
 
-def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str], Any]]:
-    """The settings of an algorithm other than eta, each with the function (name, text) that reads it."""
-    algorithm, fixed = (build.func, build.keywords) if isinstance(build, partial) else (build, {})
+def parameters(build: Callable[..., Algorithm], free: bool = False) -> dict[str, Callable[[str, str], Any]]:
+    """The settings of an algorithm other than eta, each with the function (name, text) that reads it.
+
+    free  also those that are set already
+    """
+    algorithm, fixed = (build.func, {} if free else build.keywords) if isinstance(build, partial) else (build, {})
     kinds = get_type_hints(algorithm)
     return {
         field.name: _reader(str(kinds[field.name]))
@@ -402,7 +433,7 @@ def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:
     loss, regularisation, weights = settings["loss"], settings["regularisation"], settings["weights"] or None
     if loss not in (*LOSSES, "squared"):
         raise unknown_name("loss", loss, [*LOSSES, "squared"])
-    columns = (settings["target"] or None, settings["client"] or None, [n for n in settings["without"].split(",") if n])
+    columns = columns_of(settings)
     batch = _whole(settings, "batch", 1) if settings["batch"] else None
     if loss == "squared":
         if batch is not None or settings["label"]:
@@ -431,6 +462,22 @@ def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:
     return LOSSES[loss](dataset, partition, number("regularisation", regularisation), batch, weights)
 
 
+def columns_of(settings: Mapping[str, str]) -> tuple[str | None, str | None, list[str], str | None, bool | None]:
+    """How a table is read: target, client, columns that are left out, separator, header."""
+    header = _truth("header", settings["header"]) if settings["header"] else None
+    without = [name for name in settings["without"].split(",") if name]
+    return settings["target"] or None, settings["client"] or None, without, settings["separator"] or None, header
+
+
+def told(asked: Asked) -> str:
+    """What was read of a file of data, in a line; empty for another problem."""
+    path, settings = Path(asked.problem), DATA | dict(asked.given)
+    if asked.problem in own(asked.source).problems or not data.is_file(path) or _matrices(asked.problem):
+        return ""
+    dataset = getattr(problem_of(asked), "dataset", None)
+    return dataset.summary if dataset is not None else data.table(path, *columns_of(settings)).summary
+
+
 def _dealt(
     chosen: Mapping[str, str], labels: np.ndarray, clients: np.ndarray | None, default: str = DATA["partition"]
 ) -> Partition:
@@ -456,6 +503,12 @@ def _dealt(
 
 def _shown(dataset: xr.Dataset) -> dict[str, str]:
     return _SHOWN if "gap" in dataset else _WITHOUT_MINIMUM
+
+
+def first_shown(runs: xr.Dataset) -> tuple[str, xr.DataArray]:
+    """The first shown quantity of runs at one step size, by name, over (seed, round)."""
+    name = next(iter(_shown(runs)))
+    return name, runs[name].isel(step_size=0)
 
 
 def summary(dataset: xr.Dataset, level: float = 0.0) -> list[dict[str, Any]]:

@@ -56,7 +56,10 @@ def on(setup: Setup, data: str | None) -> Setup:
             raise ValueError(f"{name} is read from no file: expected no --data")
         return setup
     if name not in images.READERS:
-        raise ValueError(f"no images {brief(name)!r}: expected one of {', '.join(images.READERS)}")
+        table = "; a table of features is for simulate and confront" * name.endswith(
+            (".csv", ".npz", ".parquet", ".svm")
+        )
+        raise ValueError(f"no images {brief(name)!r}: expected one of {', '.join(images.READERS)}{table}")
     if data is None and "path" not in setup.data:
         raise ValueError(
             f"{name} is read from files: expected --data FOLDER, or --data generated for generated images of that size"

@@ -32,6 +32,8 @@ from theory.statement import (
     Verdict,
 )
 
+On = tuple[str, ...]  # a data set, and settings for runs on it
+
 
 @dataclass(frozen=True, repr=False)
 class Checked:
@@ -177,18 +179,24 @@ def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
 
 
 @cache
-def _arenas(paper: str, dataset: str | None = None) -> dict[str, Arena]:
+def _arenas(paper: str, dataset: On | None = None) -> dict[str, Arena]:
     """A paper's arenas, or those on a data set, by their labels.  Raises ValueError for a name that is there twice."""
     found: dict[str, Arena] = {}
-    for arena in papers.arenas(paper) if dataset is None else papers.on_data(paper, dataset):
+    for arena in papers.arenas(paper) if dataset is None else _own_arenas(paper, dataset):
         if arena.label in found:
             raise ValueError(f"two arenas of {arena.statement} are called {arena.name!r}: expected different names")
         found[arena.label] = arena
     return found
 
 
+def _own_arenas(paper: str, dataset: On) -> list[Arena]:
+    from fedtheory.confrontation import arenas_on  # the tasks of the report do not read it
+
+    return arenas_on(paper, dataset)
+
+
 @cache
-def _of_evidence(paper: str, dataset: str | None = None) -> dict[tuple[str, str], list[Arena]]:
+def _of_evidence(paper: str, dataset: On | None = None) -> dict[tuple[str, str], list[Arena]]:
     """The arenas of each piece of evidence that they make, by statement and kind."""
     found: dict[tuple[str, str], list[Arena]] = {}
     for arena in _arenas(paper, dataset).values():
@@ -196,7 +204,7 @@ def _of_evidence(paper: str, dataset: str | None = None) -> dict[tuple[str, str]
     return found
 
 
-def measured(label: str, dataset: str | None, full: bool) -> xr.Dataset | Verdict:
+def measured(label: str, dataset: On | None, full: bool) -> xr.Dataset | Verdict:
     """The measurement of an arena, by its label; the verdict `error` if that ends in an exception.
 
     Raises KeyError for an unknown label.
@@ -228,14 +236,14 @@ def failed(error: Exception, what: str) -> Verdict:
 
 
 @cache
-def measurement(label: str, dataset: str | None = None, full: bool = False) -> Task:
+def measurement(label: str, dataset: On | None = None, full: bool = False) -> Task:
     """The task to measure an arena."""
     paper = catalogue.find(label.partition(":")[0]).paper
     kind = f"arena, {_arenas(paper, dataset)[label].kind}"
     return Task("running arenas", paper, kind, measured, (label, dataset, full), kept=dataset is None)
 
 
-def verdict(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None, *found: Found) -> Verdict:
+def verdict(id_: str, kind: EvidenceKind, full: bool, dataset: On | None = None, *found: Found) -> Verdict:
     """The verdict of a piece of evidence; `found` are the measurements of its arenas.
 
     `error` if the check ends in an exception.
@@ -256,18 +264,18 @@ def verdict(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None
 
 
 @cache
-def _on_data(paper: str, dataset: str) -> dict[tuple[str, str], Evidence]:
+def _on_data(paper: str, dataset: On) -> dict[tuple[str, str], Evidence]:
     return {(e.statement, e.kind): e for e in arena_evidence(list(_arenas(paper, dataset).values()))}
 
 
-def measurements_of(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None) -> tuple[Task, ...]:
+def measurements_of(id_: str, kind: EvidenceKind, full: bool, dataset: On | None = None) -> tuple[Task, ...]:
     """The tasks to measure the arenas of a piece of evidence."""
     own = _of_evidence(catalogue.find(id_).paper, dataset).get((id_, kind), ())
     return tuple(measurement(a.label, dataset, full) for a in own)
 
 
 @cache
-def _task(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None) -> Task:
+def _task(id_: str, kind: EvidenceKind, full: bool, dataset: On | None = None) -> Task:
     paper = catalogue.find(id_).paper
     needs = measurements_of(id_, kind, full, dataset)
     return Task("checking statements", paper, kind, verdict, (id_, kind, full, dataset), needs, kept=dataset is None)
@@ -380,20 +388,39 @@ def verify_on(
     full: bool = False,
     progress: Progress | None = None,
     workshop: Workshop | None = None,
+    settings: Sequence[str] = (),
 ) -> list[Checked]:
     """Compare the statements that bound whole runs with runs on a data set (a name or a path), and with nothing else.
 
-    Raises UnknownName for an unknown id; ValueError if no statement bounds runs on data or the data set is unusable.
+    settings  of the problem, the algorithms and the runs, as in `simulate`, such as "M=20"; without them the papers' own
+
+    A bound that does not apply is open, with the reason.  Raises UnknownName for an unknown id; ValueError if no statement
+    bounds runs on data, the data set is unusable, or a setting has no effect.
     """
-    asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
+    from bounds.trials.theorems import theorem
+    from fedtheory.confrontation import check_settings
+
+    asked, on = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids)), (dataset, *settings)
     names = dict.fromkeys(catalogue.find(id_).paper for id_ in asked)
-    held = {id_: item for paper in names for (id_, _), item in _on_data(paper, dataset).items()}
+    held = {id_: item for paper in names for (id_, _), item in _on_data(paper, on).items()}
     chosen = [held[id_] for id_ in asked if id_ in held]
     if not chosen:
         known = ", ".join(dict.fromkeys(held))
         raise ValueError(f"{', '.join(asked)}: no bound on runs of an algorithm on data; expected some of {known}")
-    found = (workshop or Workshop()).do([_task(e.statement, e.kind, full, dataset) for e in chosen], progress)
-    return [Checked(catalogue.find(e.statement), ((e, v),)) for e, v in zip(chosen, found, strict=True)]
+    check_settings(
+        [a for e in chosen for a in _of_evidence(catalogue.find(e.statement).paper, on)[e.statement, e.kind]], settings
+    )
+    why = {}
+    for e in chosen if settings else ():
+        paper = catalogue.find(e.statement).paper
+        tested = [arena for arena in _arenas(paper).values() if arena.statement == e.statement]
+        own = (theorem(arena, tested).why for arena in _of_evidence(paper, on)[e.statement, e.kind])
+        why[e.statement] = next((reason for reason in own if reason), "")
+    todo = [e for e in chosen if not why.get(e.statement)]
+    found = (workshop or Workshop()).do([_task(e.statement, e.kind, full, on) for e in todo], progress)
+    verdicts = {e.statement: Verdict(Status.OPEN, f"does not apply: {why.get(e.statement)}") for e in chosen}
+    verdicts |= dict(zip([e.statement for e in todo], found, strict=True))
+    return [Checked(catalogue.find(e.statement), ((e, verdicts[e.statement]),)) for e in chosen]
 
 
 def _settle(

@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import sympy
 import xarray as xr
+from matplotlib.mathtext import MathTextParser
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+import outside
 from bounds import papers
 from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, bound_at, confront, constants_of, step_symbol
 from bounds.trials.quantities import quantities
@@ -240,7 +242,15 @@ def titled(name: str) -> str:
 
 def y_label(paper: str, quantity: str) -> str:
     """The label of a quantity, in the paper's own symbols."""
-    return quantities(paper)[quantity].label
+    known = quantities(paper)[quantity].label
+    if paper not in outside.packages() or quantity in papers.quantities(paper):
+        return known
+    label = f"${catalogue.paper(paper).symbols[quantity].latex}$"
+    try:
+        MathTextParser("agg").parse(label)
+    except ValueError:  # LaTeX that matplotlib does not know
+        return known
+    return label
 
 
 def _title_of(statement: Statement) -> str:

@@ -1,4 +1,4 @@
-"""The class of a figure, the list of all figures, and how they are written: PNG or SVG, and a CSV of the drawn numbers."""
+"""The class of a figure, the list of all figures, and how they are written: PNG, SVG or PDF, and a CSV of the numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import matplotlib as mpl
 import pandas as pd
@@ -42,7 +42,12 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
 )
 GREY = "#999999"
 
-Format = Literal["png", "svg"]
+Format = Literal["png", "svg", "pdf"]
+_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 _MARGIN = 0.1  # inches
 DRAWN = Path(__file__).with_name("drawn")
 _COLOURS = 128  # of a PNG: a third of the size, without a visible loss
@@ -134,8 +139,7 @@ def rendered(picture: Picture, full: bool = False, formats: Sequence[Format] = (
         files: dict[str, bytes] = {}
         for ending in formats:
             buffer = io.BytesIO()
-            metadata = {"png": {"Software": None}, "svg": {"Date": None}}[ending]
-            canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches=around)
+            canvas.savefig(buffer, format=ending, metadata=_METADATA[ending], bbox_inches=around)
             files[ending] = _in_few_colours(buffer, made_of) if ending == "png" else buffer.getvalue()
     return {**files, "csv": csv.encode()}
 
@@ -198,13 +202,13 @@ def numbers_of(path: Path) -> Path:
 
 def saveable(path: Path) -> None:
     """Checks, before long work, that `save_as` can write the figure.  Raises ValueError."""
-    writable(path, ("png", "svg"))
+    writable(path, tuple(_METADATA))
     writable(numbers_of(path))
 
 
 def save_as(draw: Callable[[], Drawn], path: Path) -> None:
-    """Write a figure to this PNG or SVG file, and its numbers beside it."""
-    ending: Format = "svg" if path.suffix.lower() == ".svg" else "png"
+    """Write a figure to this PNG, SVG or PDF file, and its numbers beside it."""
+    ending = cast(Format, path.suffix.removeprefix(".").lower())
     files = rendered(Picture(path.stem, "", lambda full: draw()), formats=(ending,))
     write(path, files[ending])
     write(numbers_of(path), files["csv"])

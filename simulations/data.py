@@ -4,7 +4,9 @@ Two small data sets come with scikit-learn and need no file.  Any other is a fil
 
     LIBSVM   plain, .gz, .bz2 or .xz: the format in which a9a, w8a and mushrooms are published
     CSV      name.csv, packed or not: a row for each sample; a first line without numbers has the columns' names.  Where
-             that line has semicolons or tabs, they separate the columns, and numbers may have decimal commas
+             that line has semicolons or tabs, they separate the columns, and numbers may have decimal commas.  `separator`
+             and `header` say so where it cannot be seen; then, or with commas in its first line, the ending is any
+    Parquet  name.parquet, where pyarrow is installed: a row for each sample, columns with names
     NPZ      name.npz: arrays `features` (n, p), `labels` (n,) and, if they are known, `clients` (n,)
 """
 
@@ -32,6 +34,8 @@ from numpy.typing import ArrayLike
 from simulations.checked import affordable, brief, reals, reason
 
 EMBEDDED = ("breast_cancer", "digits")
+_SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": r"\s+"}  # by their names
+_MOST_LABELS = 10  # that a summary counts
 _PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 _BROKEN = (
     ValueError,
@@ -58,6 +62,7 @@ class Dataset:
         classes: number of classes, at least 2.
         provenance: where the numbers come from and what was done to them.
         clients: (n,) int64, the client of each sample, each of 0..M-1 at least once; None where nobody has said.
+        summary: what was read of a file, in a line; empty for other data.
 
     Raises:
         ValueError: if the arrays do not fit this description; the message says what was passed and what was expected.
@@ -69,6 +74,7 @@ class Dataset:
     classes: int
     provenance: str
     clients: np.ndarray | None = None
+    summary: str = ""
 
     def __post_init__(self) -> None:
         def refuse(passed: str, expected: str) -> None:
@@ -113,20 +119,42 @@ class Table:
     targets: np.ndarray
     provenance: str
     clients: np.ndarray | None = None
+    layout: str = ""  # of a file, in words
+
+    @property
+    def summary(self) -> str:
+        """What was read, in a line: rows, features, layout, and how often each label is there."""
+        if not self.layout:
+            return ""
+        rows, columns = self.features.shape
+        values, counts = np.unique(self.targets, return_counts=True)
+        names = [f"{v:.6g}" if isinstance(v, np.floating) else str(v) for v in values]
+        told = ", ".join(f"{name} ({n})" for name, n in zip(names, counts, strict=True))
+        told = told if len(values) <= _MOST_LABELS else f"{len(values)} different, {names[0]} to {names[-1]}"
+        owners = "" if self.clients is None else f"; {len(set(self.clients))} clients"
+        return f"{self.name}: {rows} rows, {columns} features, {self.layout}: {told}{owners}"
 
 
 def load(
-    name_or_path: str, target: str | None = None, client: str | None = None, without: Sequence[str] = ()
+    name_or_path: str,
+    target: str | None = None,
+    client: str | None = None,
+    without: Sequence[str] = (),
+    separator: str | None = None,
+    header: bool | None = None,
 ) -> Dataset:
-    """Load an embedded data set by name, or a LIBSVM, CSV or NPZ file by path.
+    """Load an embedded data set by name, or a LIBSVM, CSV, NPZ or Parquet file by path.
 
     Args:
         name_or_path: "breast_cancer" (569 x 30, 2 classes; each column standardised to mean 0 and variance 1),
             "digits" (1797 x 64, 10 classes; pixels 0..16 divided by 16), or the path of a file, see the head of this
             module; its labels are renamed 0..C-1 in increasing order, so -1 and +1 become 0 and 1.
-        target, client: of a CSV file the columns that hold the labels, by default the last, and the clients, by default
-            none; a column's name, or its number from 0.
-        without: of a CSV file the columns that are left out.
+        target, client: of a table (CSV, Parquet) the columns that hold the labels, by default the last, and the clients, by
+            default none; a column's name, or its number from 0.
+        without: of a table the columns that are left out.
+        separator: between the columns of a CSV file: comma, semicolon, tab, space (any blanks), or a character; by default
+            what its first line shows.
+        header: whether the first line of a CSV file has names; by default, whether it has no number.
 
     Returns:
         the `Dataset`; for a file, its provenance gives the file's size, number of rows and sha256.
@@ -136,9 +164,9 @@ def load(
             reader's reason), no rows, NaN or infinite features, labels that are not integers, a single class.
     """
     if name_or_path in EMBEDDED:
-        _refuse_columns(name_or_path, target, client, without)
+        _refuse_columns(name_or_path, target, client, without, separator, header is not None)
         return _embedded(name_or_path)
-    return classified(table(name_or_path, target, client, without))
+    return classified(table(name_or_path, target, client, without, separator, header))
 
 
 def from_arrays(features: ArrayLike, labels: ArrayLike, clients: ArrayLike | None = None, name: str = "own") -> Dataset:
@@ -164,10 +192,12 @@ def classified(table: Table) -> Dataset:
         raise ValueError(f"{table.name} has the single label {told[0]}; expected at least 2 classes")
     renamed = ", ".join(told) + (", ..." if len(names) > 10 else "")
     provenance = f"{table.provenance}; labels {renamed} renamed 0..{len(names) - 1}"
-    return Dataset(table.name, table.features, labels.astype(np.int64), len(names), provenance, table.clients)
+    return Dataset(
+        table.name, table.features, labels.astype(np.int64), len(names), provenance, table.clients, table.summary
+    )
 
 
-def _table(name: str, features: Any, targets: Any, clients: Any, provenance: str) -> Table:
+def _table(name: str, features: Any, targets: Any, clients: Any, provenance: str, layout: str = "") -> Table:
     """The arrays, checked.  Raises ValueError for shapes that do not fit, or features that are no finite real numbers."""
     expected = "an (n, p) array of finite real numbers, n >= 1, p >= 1"
     boolean = isinstance(features, np.ndarray) and features.dtype.kind == "b"
@@ -178,7 +208,7 @@ def _table(name: str, features: Any, targets: Any, clients: Any, provenance: str
     owners = None
     if clients is not None:
         _, owners = np.unique(_column(f"clients of {name}", clients, len(numbers)), return_inverse=True)
-    return Table(name, numbers, labels, provenance, owners)
+    return Table(name, numbers, labels, provenance, owners, layout)
 
 
 def _column(what: str, given: Any, rows: int) -> np.ndarray:
@@ -192,13 +222,22 @@ def _column(what: str, given: Any, rows: int) -> np.ndarray:
     return found.astype(np.int64) if found.dtype.kind == "b" else found
 
 
-def _refuse_columns(name: str, *columns: str | Sequence[str] | None) -> None:
+def _refuse_columns(name: str, *columns: Any) -> None:
     if any(columns):
-        raise ValueError(f"target, client or without for {name}: expected them for a CSV file only")
+        raise ValueError(
+            f"target, client, without, separator or header for {name}: expected them for a table only, a CSV or Parquet file"
+        )
 
 
-def table(path: str | Path, target: str | None = None, client: str | None = None, without: Sequence[str] = ()) -> Table:
-    """The rows of a LIBSVM, CSV or NPZ file; see `load`.  Raises ValueError."""
+def table(
+    path: str | Path,
+    target: str | None = None,
+    client: str | None = None,
+    without: Sequence[str] = (),
+    separator: str | None = None,
+    header: bool | None = None,
+) -> Table:
+    """The rows of a LIBSVM, CSV, NPZ or Parquet file; see `load`.  Raises ValueError."""
     path = Path(path)
     if not is_file(path):
         folder = path.parent
@@ -211,18 +250,22 @@ def table(path: str | Path, target: str | None = None, client: str | None = None
             raise ValueError(f"{brief(str(path))!r}: {why}; expected a file") from None
         listing = ", ".join(there[:5]) + (f" and {len(there) - 5} more" if len(there) > 5 else "")
         raise ValueError(
-            f"no data set or file {brief(str(path))!r}: expected {', '.join(EMBEDDED)} or a LIBSVM, CSV or NPZ file; "
-            f"the folder {brief(str(folder))!r} {f'holds {listing}' if there else 'holds no file'}"
+            f"no data set or file {brief(str(path))!r}: expected {', '.join(EMBEDDED)} or a LIBSVM, CSV, NPZ or Parquet "
+            f"file; the folder {brief(str(folder))!r} {f'holds {listing}' if there else 'holds no file'}"
         )
     kind = _plain(path).rpartition(".")[2].lower()
     content = path.read_bytes()
     digest = f"{len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"
-    if kind in ("csv", "tsv"):
-        return _csv(path, target, client, without, digest)
-    _refuse_columns(path.name, target, client, without)
+    told = separator is not None or header is not None
+    if kind in ("parquet", "pq") and not told:
+        rows = _parquet(path)
+        return _of_columns(path, rows, [str(name) for name in rows], True, (target, client, without), digest, "Parquet")
+    if kind in ("csv", "tsv") or (kind not in ("npz", "json", "parquet", "pq") and (told or _has_commas(content))):
+        return _csv(path, (target, client, without), digest, separator, header)
+    _refuse_columns(path.name, target, client, without, told)
     if kind == "json":
         raise ValueError(
-            f"{path.name} is a JSON file: expected a LIBSVM, CSV or NPZ file; as CSV a row for each sample, with a "
+            f"{path.name} is a JSON file: expected a LIBSVM, CSV, NPZ or Parquet file; as CSV a row for each sample, with a "
             "column for its client (client=COLUMN)"
         )
     return _npz(path, digest) if kind == "npz" else _libsvm(path, content, digest)
@@ -242,26 +285,60 @@ def _plain(path: Path) -> str:
 
 
 def _short(path: Path) -> str:
-    return _plain(path).removesuffix(".libsvm").removesuffix(".txt").removesuffix(".csv").removesuffix(".npz")
+    return (
+        _plain(path)
+        .removesuffix(".libsvm")
+        .removesuffix(".txt")
+        .removesuffix(".csv")
+        .removesuffix(".npz")
+        .removesuffix(".parquet")
+    )
 
 
-def _csv(path: Path, target: str | None, client: str | None, without: Sequence[str], digest: str) -> Table:
+def _has_commas(content: bytes) -> bool:
+    """Whether the first line is a row of a table: columns, but no index:value pairs as in a LIBSVM file."""
+    first = content[:10_000].lstrip().partition(b"\n")[0]
+    return b":" not in first and b"\0" not in first and any(sign in first for sign in (b",", b";"))
+
+
+def _parquet(path: Path) -> Any:
+    import pandas as pd
+
+    if find_spec("pyarrow") is None:
+        raise ValueError(
+            f"{brief(path.name)}: a Parquet file needs pyarrow; expected pip install pyarrow, or a CSV file"
+        )
+    try:
+        return pd.read_parquet(path).reset_index(drop=True)
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(f"cannot read {brief(str(path))!r} as a Parquet file: {reason(error)}; expected one") from None
+
+
+Columns = tuple[str | None, str | None, Sequence[str]]  # target, client, without
+
+
+def _csv(path: Path, columns: Columns, digest: str, separator: str | None, header: bool | None) -> Table:
     import pandas as pd
 
     wrong, options = f"cannot read {brief(str(path))!r} as a CSV file", {"skipinitialspace": True, "na_values": [""]}
+    sign = None if separator is None else _SEPARATORS.get(separator, separator)
+    if sign is not None and len(sign) != 1 and sign not in _SEPARATORS.values():
+        raise ValueError(f"separator={brief(separator)}: expected {', '.join(_SEPARATORS)}, or a single character")
     try:
         line = str(pd.read_csv(path, nrows=1, header=None, dtype=str, sep="\x1f", quoting=3).iloc[0, 0])
         unquoted = re.sub('"[^"]*"', "", line)
-        separator = next((sign for sign in ";\t" if sign in unquoted), ",")
-        wrong += {",": "", ";": " with semicolons as separators", "\t": " with tabs as separators"}[separator]
-        options |= {"sep": separator, "keep_default_na": False, "low_memory": False}
+        sign = sign or next((one for one in ";\t" if one in unquoted), ",")
+        word = next((name for name, one in _SEPARATORS.items() if one == sign), repr(sign))
+        between = f"{word}s as separators" if word != repr(sign) else f"{word} as separator"
+        wrong += "" if word == "comma" else f" with {between}"
+        options |= {"sep": sign, "keep_default_na": False, "low_memory": False}
         first = pd.read_csv(path, nrows=100, header=None, dtype=str, **options)
         titles = first.iloc[0].fillna("").tolist()
         numbers = [cell for cell in titles if _is_number(cell.replace(",", "."))]
-        named = not numbers
-        if len(numbers) > 2 and numbers == [str(i) for i in range(len(numbers))]:  # pandas' names of nameless columns
-            raise ValueError("its first line counts from 0, as names or as numbers")
-        commas = separator != "," and first.apply(lambda own: own.str.fullmatch(r"-?\d+,\d+", na=False)).any(axis=None)
+        named = not numbers if header is None else header
+        if header is None and len(numbers) > 2 and numbers == [str(i) for i in range(len(numbers))]:
+            raise ValueError("its first line counts from 0, as names or as numbers (header=true or false says which)")
+        commas = sign != "," and first.apply(lambda own: own.str.fullmatch(r"-?\d+,\d+", na=False)).any(axis=None)
         rows = pd.read_csv(path, header=0 if named else None, decimal="," if commas else ".", **options)
     except _BROKEN as error:
         raise ValueError(
@@ -271,6 +348,18 @@ def _csv(path: Path, target: str | None, client: str | None, without: Sequence[s
         raise ValueError(
             f"{wrong}: {len(titles)} names above rows of {len(titles) + rows.index.nlevels} values; expected as many"
         )
+    layout = f"{between}, {'with' if named else 'without'} a header{', decimal commas' * bool(commas)}"
+    return _of_columns(path, rows, titles, named, columns, digest, layout, wrong)
+
+
+def _of_columns(
+    path: Path, rows: Any, titles: list[str], named: bool, columns: Columns, digest: str, layout: str, wrong: str = ""
+) -> Table:
+    """The table of a frame of columns; `titles` are their names, if it has some."""
+    import pandas as pd
+
+    target, client, without = columns
+    wrong, kind = wrong or f"cannot read {brief(str(path))!r}", "CSV" if wrong else layout
     names = titles if named else [str(i) for i in range(len(titles))]
 
     def column(what: str, name: str) -> int:
@@ -282,22 +371,22 @@ def _csv(path: Path, target: str | None, client: str | None, without: Sequence[s
         return found
 
     left_out = {column("without", name) for name in without}
-    columns = [i for i in range(len(names)) if i not in left_out]
-    if named and (nameless := [i for i in columns if not names[i]]):
+    kept = [i for i in range(len(names)) if i not in left_out]
+    if named and (nameless := [i for i in kept if not names[i]]):
         raise ValueError(f"{wrong}: column {nameless[0]} has no name; expected one, or without={nameless[0]}")
-    of_labels = column("target", target) if target is not None else columns[-1] if columns else -1
+    of_labels = column("target", target) if target is not None else kept[-1] if kept else -1
     of_clients = None if client is None else column("client", client)
     if of_clients == of_labels:
         raise ValueError(f"target and client are both the column {brief(names[of_labels])!r}: expected two columns")
     if both := left_out & {of_labels, of_clients}:
         raise ValueError(f"without={brief(names[both.pop()])!r}: expected no column of labels or clients")
-    features = [i for i in columns if i not in (of_labels, of_clients)]
+    features = [i for i in kept if i not in (of_labels, of_clients)]
     if not len(rows) or not features:
         raise ValueError(
             f"{wrong}: {len(rows)} rows, {len(features)} columns of features; expected at least one of each, "
             "separated by commas, semicolons or tabs"
         )
-    for i in columns:
+    for i in kept:
         own, name = rows.iloc[:, i], brief(names[i])
         if own.isna().any():
             row = int(own.isna().argmax()) + 1
@@ -316,9 +405,10 @@ def _csv(path: Path, target: str | None, client: str | None, without: Sequence[s
         return own.to_numpy() if own.dtype.kind in "biuf" else own.astype(str).to_numpy(str)
 
     owners = None if of_clients is None else array(of_clients)
-    provenance = f"CSV file {path}, {len(rows)} rows, {digest}; labels in {names[of_labels]}"
+    provenance = f"{kind} file {path}, {len(rows)} rows, {digest}; labels in {names[of_labels]}"
     provenance += "".join(f"; without {names[i] or i}" for i in sorted(left_out))
-    return _table(_short(path), rows.iloc[:, features].to_numpy(float), array(of_labels), owners, provenance)
+    told = f"{layout}; features {brief(', '.join(names[i] for i in features))}; labels in {names[of_labels]}"
+    return _table(_short(path), rows.iloc[:, features].to_numpy(float), array(of_labels), owners, provenance, told)
 
 
 def _is_number(cell: object) -> bool:
@@ -348,7 +438,7 @@ def _npz(path: Path, digest: str) -> Table:
     if not {"features", "labels"} <= set(found) <= {"features", "labels", "clients"}:
         raise ValueError(f"{path.name} holds {brief(', '.join(found))}: expected features and labels, perhaps clients")
     provenance = f"NPZ file {path}, {found['labels'].size} rows, {digest}"
-    return _table(_short(path), found["features"], found["labels"], found.get("clients"), provenance)
+    return _table(_short(path), found["features"], found["labels"], found.get("clients"), provenance, "NPZ; labels")
 
 
 def scaled(dataset: Dataset) -> Dataset:
@@ -428,7 +518,9 @@ def _libsvm(path: Path, content: bytes, digest: str) -> Table:
     except _BROKEN as error:
         bad = next((i for i, line in enumerate(lines.splitlines(), 1) if not _PAIRS.fullmatch(line)), None)
         where = "" if bad is None else f"line {bad}: "
-        raise ValueError(f"{wrong}: {where}{reason(error)}; expected lines 'label index:value ...'") from None
+        raise ValueError(
+            f"{wrong}: {where}{reason(error)}; expected lines 'label index:value ...', or separator=... for a table"
+        ) from None
     if len(queries):
         raise ValueError(f"{wrong}: a row has a query, qid:{queries[0]}; expected labels and features alone")
     if not len(labels):
@@ -443,4 +535,5 @@ def _libsvm(path: Path, content: bytes, digest: str) -> Table:
         raise ValueError(
             f"{path.name}: feature [{row}, {column}] is {features[row, column]}; expected finite numbers only"
         )
-    return _table(_short(path), features, labels, None, f"LIBSVM file {path}, {len(labels)} rows, {digest}")
+    provenance = f"LIBSVM file {path}, {len(labels)} rows, {digest}"
+    return _table(_short(path), features, labels, None, provenance, "LIBSVM; labels")

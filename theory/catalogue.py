@@ -19,6 +19,7 @@ import sympy
 
 import outside
 import theory
+from theory.imports import untimed
 from theory.names import UnknownName, unknown
 from theory.properties import Properties, united
 from theory.statement import Erratum, Evidence, Paper, Severity, Statement, Symbol
@@ -42,7 +43,8 @@ def papers() -> dict[str, Paper]:
 
 @cache
 def _loaded(name: str) -> Paper:
-    module = outside.load(name, "statements") or importlib.import_module(f"theory.{name}")
+    with untimed(f"theory.{name}"):
+        module = outside.load(name, "statements") or importlib.import_module(f"theory.{name}")
     found = getattr(module, "paper", None)
     if not isinstance(found, Paper) or found.name != name:
         what = f"the Paper {found.name!r}" if isinstance(found, Paper) else f"of type {type(found).__name__}"

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from bounds.fedbat import local_steps
-from bounds.trials.arena import CONFIDENCE, Arena, Given, build, steps_of
+from bounds.trials.arena import CONFIDENCE, Arena, Given, build, seeds_of, steps_of
 from bounds.trials.arena_search import Family
 from simulations import data, has_expectation, partitions
 from simulations.algorithms.fedbat import FedBAT, Gamma
@@ -102,7 +102,7 @@ def largest_gradient(arena: Arena) -> float:
     steps, _ = steps_of(arena)
     algorithm = cast(FedBAT, arena.algorithm(eta=tuple(steps.tolist())))
     problem: Any = build(arena.problem)
-    return _largest_gradient(problem, algorithm, arena.rounds, arena.x0, arena.seeds)
+    return _largest_gradient(problem, algorithm, arena.rounds, arena.x0, len(seeds_of(arena)))
 
 
 @cache  # a printed statement and its corrected form may have the same run

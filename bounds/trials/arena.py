@@ -50,7 +50,7 @@ class Arena:
     algorithm   an algorithm, whose eta does not matter, or what gives one when it is called with eta=[...] only
     x0          start: a number for all coordinates, or one for each
     rounds      R of the run; every R of the grid up to it is a test
-    seeds       number of seeds; not used on quadratics
+    seeds       number of seeds, or the seeds themselves; not used on quadratics
     fractions   step sizes, as fractions of the largest admissible one; not used where the statement fixes eta
     given       symbols that neither problem nor algorithm knows.  Each has its number, or the name of the certified
                 constant or of the number of `start_of_clients` that it is here, or a function of the arena:
@@ -70,7 +70,7 @@ class Arena:
     algorithm: Callable[..., Algorithm]
     rounds: int
     x0: float | tuple[float, ...] = 1.0
-    seeds: int = 20
+    seeds: int | tuple[int, ...] = 20
     fractions: tuple[float, ...] = (1.0, 0.5)
     given: Given = ()
     changed: Statement | None = field(default=None, compare=False)
@@ -96,7 +96,8 @@ class Arena:
                     f"{name} = {brief(getattr(self, name))}: expected {article} {name}, or what builds one"
                 )
         whole("rounds", self.rounds)
-        whole("seeds", self.seeds, 2, "a whole number of seeds")
+        count = len(set(self.seeds)) if isinstance(self.seeds, tuple) else self.seeds
+        whole("seeds", count, 2, "a whole number of seeds")
         x0 = reals("x0", self.x0, "a finite number for all coordinates, or one for each")
         object.__setattr__(self, "x0", float(x0) if x0.ndim == 0 else tuple(x0.tolist()))
         fractions = reals("fractions", self.fractions, "numbers in (0, 1]")
@@ -134,6 +135,12 @@ class Arena:
 
 
 _EXACT: dict[Hashable, bool] = {}
+
+
+def seeds_of(arena: Arena, full: bool = False) -> Sequence[int]:
+    """The seeds of an arena: 0, 1, 2 ..., with `full` five times as many, or those that are given."""
+    given = arena.seeds
+    return given if isinstance(given, tuple) else range(given * (5 if full else 1))
 
 
 def _itself(problem: Problem) -> Problem:
@@ -253,7 +260,8 @@ def letters_of(paper: str, algorithm: Algorithm, problem: Problem) -> dict[str, 
     if home == paper or home not in catalogue.names():
         return dict(found)
     theirs = {name: s.concept for name, s in catalogue.paper(home).symbols.items()}
-    by_concept = {theirs[name]: value for name, value in found.items() if theirs.get(name)}
+    by_concept: dict[str | None, float] = {"sampled clients": float(algorithm.participants(problem))}
+    by_concept |= {theirs[name]: value for name, value in found.items() if theirs.get(name)}
     ours = catalogue.paper(paper).symbols.values()
     return {s.name: by_concept[s.concept] for s in ours if s.concept in by_concept}
 
@@ -438,13 +446,13 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
         grid = np.array([arena.rounds])
     problem, phi = build(arena.problem), regularisation(arena)
     eta = learning_rate(statement, steps, **letters_in(arena))
-    seeds = arena.seeds * (5 if full else 1)
+    seeds = seeds_of(arena, full)
     at, average = grid if quantity.over == "last" else None, weight_ratio(statement, steps, **values)
     # Many statements are about the same runs: printed and sharper forms of one theorem
     made = _told_apart(arena.problem), _told_apart(arena.algorithm), arena.rounds, arena.x0, phi, seeds, exact
     key = *made, quantity, tuple(eta.tolist()), tuple(average.tolist()), None if at is None else tuple(at.tolist())
     if key not in _RUNS:
-        measured: Callable[..., xr.Dataset] = expectation if exact else partial(quantity.run, seeds=range(seeds))
+        measured: Callable[..., xr.Dataset] = expectation if exact else partial(quantity.run, seeds=seeds)
         _RUNS[key] = measured(
             problem if phi is None else Regularised(problem, phi),
             arena.algorithm(eta=eta.tolist()),
@@ -467,7 +475,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
         limits = [np.minimum.accumulate(values, axis=-1) for values in limits]
     tests = grid[grid >= 1]
     columns = np.searchsorted(data["round"].values, tests)
-    found = {"arena": arena.label, "seeds": 0 if exact else seeds, "constants": constants_of(arena)}
+    found = {"arena": arena.label, "seeds": 0 if exact else len(seeds), "constants": constants_of(arena)}
     return xr.Dataset(
         {of: ((name, "R"), values[:, columns]) for of, values in zip(("mean", "low", "high"), limits, strict=True)},
         coords={name: steps, "R": tests},

@@ -30,7 +30,7 @@ def arenas(method: str, case: str, S: int, sigma: float) -> Arena:
     if method == "fedavg":
         return Arena(f"scaffold.fedavg.{case}", name, problem, partial(PFL, K=3, S=S), 300, given=(*G, ("eta_g", 1.0)))
     own = partial(WarmSCAFFOLD if case == "nonconvex" else SCAFFOLD, tau=3, S=S)
-    return Arena(f"scaffold.scaffold.{case}", name, problem, own, 100, given=(("eta_g", 1.0), ("S", float(S))))
+    return Arena(f"scaffold.scaffold.{case}", name, problem, own, 100, given=(("eta_g", 1.0),))
 
 
 CASES = ("strongly_convex", "general_convex", "nonconvex")

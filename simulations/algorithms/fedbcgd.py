@@ -407,16 +407,22 @@ class FedBCGDPlus(Blocks):
 class FedAvgM(Sampling):
     """FedAvgM (Hsu, Qi and Brown 2019, "Measuring the effects of non-identical data distribution"), without Nesterov.
 
-    lam  momentum of the server, in [0, 1); 0: FedAvg
+    lam         momentum of the server, in [0, 1); 0: FedAvg
+    dampening   of the change that enters the velocity, in [0, 1): v = lam v + (1 - dampening) Delta; lam: v is a mean
+    eta_server  the server's step size, > 0
 
-    `memory["v"]` (E, N, d) is the server's velocity.  Raises ValueError also for another lam.
+    `memory["v"]` (E, N, d) is the server's velocity.  Raises ValueError also for other numbers.
     """
 
     lam: float = 0.9
+    dampening: float = 0.0
+    eta_server: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number("lam", self.lam, "in [0, 1)")
+        number("dampening", self.dampening, "in [0, 1)")
+        number("eta_server", self.eta_server, "> 0")
 
     def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, T and lam."""
@@ -425,9 +431,9 @@ class FedAvgM(Sampling):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         Delta = mean_change(self, problem, x, eta, draws, watch)
-        # server: v = lam v + Delta, x = x + v
-        memory["v"] = self.lam * kept(memory, "v", x) + Delta
-        return x + memory["v"]
+        # server: v = lam v + (1 - dampening) Delta, x = x + eta_server v
+        memory["v"] = self.lam * kept(memory, "v", x) + (1 - self.dampening) * Delta
+        return x + self.eta_server * memory["v"]
 
 
 @dataclass(frozen=True)

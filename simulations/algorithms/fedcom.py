@@ -36,7 +36,7 @@ from simulations.algorithms.base import (
     to_clients,
     with_clients,
 )
-from simulations.arrays import descended, known_as, namespace
+from simulations.arrays import descended, known_as, like, namespace
 from simulations.checked import brief, number, one_of, step_sizes, whole
 from simulations.compressors import Compressor, Identity
 from simulations.draws import Draws
@@ -45,6 +45,8 @@ from simulations.problems import Array, Problem
 Divisor = Literal["participants", "clients"]
 Option = Literal["I", "II"]
 Form = Literal["printed", "corrected"]
+Start = Literal["zero", "gradient"]
+Scheme = Literal["shares", "I", "II"]
 
 UNCOMPRESSED = Identity()
 
@@ -307,13 +309,19 @@ class FedPAQ(Compressing):
 
     Where the problem weighs its clients, so does the server.
 
-    S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
+    S       participating clients, by default all
+    scheme  of weights p_k.  "shares": S clients without replacement, each with its share of their p (McMahan et al. 2017),
+            which is biased for S < M.  The unbiased ones of Li et al. 2020, "On the convergence of FedAvg on non-IID data":
+            "I": S clients by p with replacement, all alike; "II": S without replacement, with weights p_k M/S
+
+    Raises ValueError for an S that is not a whole number >= 1, or another scheme.
     """
 
     tau: int
     eta: Any
     compressor: Compressor = UNCOMPRESSED
     S: int | None = None
+    scheme: Scheme = "shares"
     gamma: ClassVar[float] = 1.0
     weighs: ClassVar[bool] = True
     own_steps: ClassVar[bool] = True
@@ -321,6 +329,7 @@ class FedPAQ(Compressing):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_S(self.S)
+        one_of("scheme", self.scheme, Scheme)
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -328,20 +337,29 @@ class FedPAQ(Compressing):
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
-        clients = participating(problem, draws, self.participants(problem))
+        S, p = self.participants(problem), shares(problem)
+        clients = drawn_by(p, draws, S) if self.scheme == "I" else participating(problem, draws, S)
         # client j: tau local steps of SGD from w
         w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
         # client j sends Q(w_j^(tau) - w)
         sent = encode(self.compressor, w_j - x[:, :, None], clients, draws)
         # server: w = w + (1/S) sum_j Q(w_j^(tau) - w), or by the problem's weights
-        return x + aggregated(problem, clients, sent)
+        if self.scheme == "shares":
+            return x + aggregated(problem, clients, sent)
+        weights = np.full(clients.shape, 1 / S) if self.scheme == "I" else p[clients] * problem.M / S
+        changed: Array = x + (like(weights[..., None], sent) * sent).sum(axis=2)
+        return changed
 
 
 @dataclass(frozen=True)
 class SCAFFOLD(Compressing):
-    """SCAFFOLD (Karimireddy et al. 2020, Algorithm 1) with Option II for the control variates.
+    """SCAFFOLD (Karimireddy et al. 2020, Algorithm 1), by default with Option II for the control variates.
 
-    S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
+    S       participating clients, by default all
+    option  "I": c_j is a stochastic gradient at the server's model; "II": the mean of those of the local steps
+    start   c_j before the first round: "zero", or a stochastic "gradient" at the start; c is their mean
+
+    Raises ValueError for an S that is not a whole number >= 1, or another option or start.
 
     `memory["c"]` (E, N, d) is the server's control variate, `memory["c_j"]` (E, N, M, d) are the clients'.
     """
@@ -350,11 +368,15 @@ class SCAFFOLD(Compressing):
     eta: Any
     gamma: float = 1.0
     S: int | None = None
+    option: Option = "II"
+    start: Start = "zero"
     compressor: ClassVar[Compressor] = UNCOMPRESSED
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_S(self.S)
+        one_of("option", self.option, Option)
+        one_of("start", self.start, Start)
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -371,16 +393,26 @@ class SCAFFOLD(Compressing):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         clients = participating(problem, draws, self.participants(problem))
+        if self.start == "gradient" and "c_j" not in memory:
+            memory["c_j"] = self._gradient(problem, x, everyone(problem), draws, 1)
+            memory["c"] = memory["c_j"].mean(axis=2)
         c, every_c = kept(memory, "c", x), kept(memory, "c_j", x, problem.M)
         c_j = at_clients(every_c, clients, x)
         # server sends (x, c); client j: tau times y_j = y_j - eta (g_j(y_j) - c_j + c)
         y_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, c_j - c[:, :, None])
         # client j, Option II: c_j+ = c_j - c + (1/(tau eta)) (x - y_j); sends y_j - x and c_j+ - c_j
         c_plus = c_j - c[:, :, None] + (x[:, :, None] - y_j) / (self.tau * eta[..., None])
+        if self.option == "I":  # c_j+ = g_j(x)
+            c_plus = self._gradient(problem, x, clients, draws, 0)
         # server: x = x + (gamma/S) sum_j (y_j - x), c = c + (1/m) sum_j (c_j+ - c_j)
         memory["c"] = c + (c_plus - c_j).sum(axis=2) / problem.M
         memory["c_j"] = with_clients(every_c, clients, c_plus)
         return x + self.gamma * (y_j - x[:, :, None]).mean(axis=2)
+
+    def _gradient(self, problem: Problem, x: Array, clients: NDArray[np.int64], draws: Draws, more: int) -> Array:
+        """The clients' stochastic gradients at x, of a draw after those of the local steps: (E, N, S, d)."""
+        draw = draws.of(clients, self.tau + 1 + more).step(self.tau + more)
+        return problem.gradient(to_clients(x, clients.shape[1]), clients, draw)
 
 
 @dataclass(frozen=True)
@@ -471,6 +503,19 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
 
 
 # ----------------------------------------------------------------------------------------------- steps
+
+
+def shares(problem: Problem) -> NDArray[np.float64]:
+    """The clients' weights p (M,), 1/M each where the problem has none."""
+    return np.full(problem.M, 1 / problem.M) if problem.weights is None else problem.weights
+
+
+def drawn_by(p: NDArray[np.float64], draws: Draws, S: int) -> NDArray[np.int64]:
+    """S clients by their probabilities p (M,), with replacement, per seed: (N, S)."""
+    if draws.replay is not None:
+        return draws.replay
+    coins = draws.of(np.full((1, 1), len(p)), 1).step(0).uniform(S)[..., 0, :]  # of client M, which does not exist
+    return np.searchsorted(np.cumsum(p)[:-1], coins, side="right")
 
 
 def local_steps(

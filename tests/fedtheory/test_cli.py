@@ -103,7 +103,7 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["sharpen", THEOREM, "--span", "0"], "--span 0: expected a number from 1/1000 to 1000"),
         (["sharpen", THEOREM, "--span", "1/0"], "--span 1/0: expected a number > 0, such as 2 or 1/2"),
         (["sharpen", "sfl.thm1.general_convex", "--span", "9"], "no choices prove it for step sizes up to 9 times the"),
-        (["sharpen", "sfl.thm1.general_convex", "--trade-off", "x.pdf"], "x.pdf"),
+        (["sharpen", "sfl.thm1.general_convex", "--trade-off", "x.eps"], "x.eps"),
         (["tight", "sfl.lemma6", "M=2"], "missing K, L, eta or eta_tilde"),
         (["tight", "sfl.lemma6", "M=x"], "M=x: expected NAME=VALUE with a fraction"),
         (["tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/2"], "eta <= 1/(6*K*L*S) is violated at"),

@@ -121,7 +121,7 @@ def python(page: str) -> list[str]:
 
 
 (OWN,) = python(README)
-(ALGORITHM,) = python(PAGES["own.md"])
+DATA, ALGORITHM = python(PAGES["own.md"])
 NAMES, RUN, ROUND, LEMMA = python(PAGES["python.md"])
 
 
@@ -169,6 +169,13 @@ def test_every_public_name_has_an_example_that_runs() -> None:
     asked = " ".join(code for code, _ in CHECKS)
     assert set(re.findall(r"\bft\.(\w+)", OWN + NAMES + asked)) == set(fedtheory.__all__)
     exec(NAMES, {})
+
+
+def test_own_data_beside_the_theorems(capsys: pytest.CaptureFixture[str]) -> None:
+    named: dict[str, Any] = {}
+    exec(DATA, named)
+    assert "sfl.thm1.strongly_convex" in capsys.readouterr().out
+    assert (named["numbers"]["mean"] <= named["numbers"]["bound"]).all()
 
 
 def test_own_problem_and_algorithm(

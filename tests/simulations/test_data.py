@@ -141,7 +141,7 @@ def test_json_and_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=re.escape(reason)):
             load(path, **columns)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="without for breast_cancer: expected them for a CSV file only"):
+    with pytest.raises(ValueError, match="for breast_cancer: expected them for a table only, a CSV or Parquet file"):
         load("breast_cancer", without=["0"])
 
 
