@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
+from theory.printed_claims import Row, Witness, exact_decimal, record_of, verdict_of
 from theory.statement import Evidence, Record, Statement, Verdict
 
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))

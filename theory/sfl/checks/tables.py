@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf
 
-from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
+from theory.printed_claims import Row, Witness, exact_decimal, record_of, verdict_of
 from theory.statement import Evidence, Statement, Verdict
 
 Setting = tuple[int, int, str]  # C, K, method
