@@ -57,10 +57,10 @@ class Entry:
             raise self.wrong(f"{name} is {texts!r}: expected texts")
         return tuple(map(folded, texts))
 
-    def call(self, declared: Callable[..., object], *given: Any) -> None:
+    def call(self, declared: Callable[..., object], *given: Any, **named: Any) -> None:
         """Declare what stands here.  Raises ValueError, with the place, where that does."""
         try:
-            declared(*given)
+            declared(*given, **named)
         except ValueError as error:
             raise self.wrong(str(error)) from error
 

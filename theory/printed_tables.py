@@ -1,9 +1,12 @@
 """Printed experiments as data: a paper's file experiments.toml has its settings, tables, figures and sentences.
 
-A statement there has what a printed one has (place, claims, settings, what it rests on).  Its table is a list of rows,
-or a text in the printed layout: `line` names what a line begins with, `columns` what stands above its cells, and `cell`
-how a cell looks: {name} a number, {name=†} whether the sign stands there, [...] what may be missing.  The few tables of
-another form have a reader of their own (`FORMS`).
+A statement there has what a printed one has: place, claims (its sentences), settings, what it rests on.  Its rows are a
+list (`table`), comparisons (`sentences`), or a text in the printed layout (`printed`), whose lines have cells between bars:
+
+    line      names of what a line begins with       columns   what stands above its cells: rows, or values for all pairs
+    heading   name of what a line alone says         constant  what all cells have in common
+    cell      how a cell looks: {name} a number, {name=†} whether the sign stands there, [...] what may be missing
+    row       the names in a row, in order           form      a reader in `FORMS`, for the few tables of another form
 
 In a value, "@name" is the list of this name at the top of the file (in a list: its elements), "@none" is None, and a key
 that reads as a number is one.
@@ -44,23 +47,20 @@ def experiments(
         lists[name] = _value(file.entry("lists"), value, lists)
     for name in file.values:
         if name != "lists":
-            _say(paper, name, file.entry(name).only(*PARTS), lists, others or {})
+            _say(paper, name, file.entry(name).only(*PARTS), lists, (others or {}).get(name))
+    if unknown := [name for name in others or {} if name not in file.values]:
+        raise file.wrong(f"no entry {unknown[0]!r}, which has a claim in experiments.py")
     return lists
 
 
-def _say(paper: Paper, name: str, entry: Entry, lists: Row, others: Mapping[str, Claim]) -> None:
+def _say(paper: Paper, name: str, entry: Entry, lists: Row, formula: Claim | None) -> None:
     """Declare one statement."""
     kind = cast(Kind, entry.text("kind", among=get_args(Kind)))
+    if any(part in entry.values for part in RECORD) != (formula is None):
+        raise entry.wrong("expected either an experiment or a claim in experiments.py")
     also = [_record(entry.entry("also").only(*RECORD), lists)] if "also" in entry.values else []
-    paper.say(
-        kind,
-        name,
-        entry.text("place"),
-        others.get(name) or _record(entry, lists),
-        rests_on=entry.texts("rests_on"),
-        also=also,
-        note=entry.text("note", ""),
-    )
+    claim, place, note = formula or _record(entry, lists), entry.text("place"), entry.text("note", "")
+    entry.call(paper.say, kind, name, place, claim, rests_on=entry.texts("rests_on"), also=also, note=note)
 
 
 def _record(entry: Entry, lists: Row) -> Record:

@@ -12,13 +12,13 @@ from hypothesis.strategies import floats, lists, tuples
 
 from theory.data_files import Entry
 from theory.printed_tables import experiments
-from theory.statement import Paper, Record, Statement
+from theory.statement import Claim, Paper, Record, Statement, Words
 
 
-def said(entry: dict[str, Any], **named: Any) -> Statement:
+def said(entry: dict[str, Any], formulas: dict[str, Claim] | None = None, **lists: Any) -> Statement:
     own = Paper("own", "A paper", "A. Author, 2026")
-    values = {"lists": named, "tab1": {"kind": "table", "place": "Table 1", **entry}}
-    experiments(own, file=Entry("own/experiments.toml", values))
+    values = {"lists": lists, "tab1": {"kind": "table", "place": "Table 1", **entry}}
+    experiments(own, formulas, Entry("own/experiments.toml", values))
     return own.statements["own.tab1"]
 
 
@@ -86,6 +86,16 @@ SENTENCE = {"methods": ["A"], "is": "better than"}
 LAYOUT = {"line": ["m"], "columns": {"C": [1]}, "cell": "{x}"}
 
 
+def test_a_claim_with_formulas_stands_in_the_code() -> None:
+    words = Words("a sentence")
+    assert said({"note": "x"}, {"tab1": words}).claim is words
+    for formulas, says in (({}, "tab1: expected either"), ({"tab2": words, "tab1": words}, "no entry 'tab2'")):
+        with pytest.raises(ValueError, match=f"^own/experiments.toml[,:] {says}"):
+            said({}, formulas)
+    with pytest.raises(ValueError, match="tab1: expected either an experiment or a claim"):
+        said({"claims": ["x"]}, {"tab1": words})
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
@@ -108,4 +118,4 @@ LAYOUT = {"line": ["m"], "columns": {"C": [1]}, "cell": "{x}"}
 )
 def test_a_wrong_entry_is_named(entry: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(f'own/experiments.toml, {says}')}"):
-        said(entry, two=["a", "b"])
+        said({"claims": ["x"], **entry}, two=["a", "b"])
