@@ -309,26 +309,23 @@ def _traffic(row: Row) -> tuple[str, Witness]:
 def hyper(statement: Statement, full: bool) -> Verdict:
     """Section 5.1: the settings fit each other and the tables; ZeroFL's values cost as many bits as signs."""
     settings = record_of(statement).settings
-    witness: Witness = {}
-
-    def expect(what: str, said: Any, known: Any, true: bool) -> None:
-        if not true:
-            witness[what] = {"text": said, "elsewhere": known}
-
-    clients, participants = settings["clients"], settings["participants"]
-    expect("participants", participants, f"{min(clients)} clients", 0 < participants <= min(clients))
+    clients, participants, rate = settings["clients"], settings["participants"], settings["learning rate"]
     in_tables = sorted({n for id_ in ACCURACY_TABLES for n in record_of(id_).settings["clients"]})
-    expect("clients", clients, in_tables, sorted(clients) == in_tables)
     models = {row["model"] for row in record_of("fedbat.data.sets").table}
-    expect(
-        "rounds", settings["rounds"], models, set(settings["rounds"]) == models and min(settings["rounds"].values()) > 0
-    )
-    rate, rates = settings["learning rate"], settings["learning rates"]
-    expect("learning rate", rate, rates, rate in rates)
-    for symbol, table in (("rho", "fedbat.table2"), ("phi", "fedbat.table3")):
-        tried = [row[symbol] for row in record_of(table).table]
-        expect(symbol, settings[symbol], sorted(set(tried)), settings[symbol] in tried)
-    expect("runs", settings["runs"], "standard deviations", settings["runs"] > 1)
+    rounds, tried = settings["rounds"], {"rho": record_of("fedbat.table2"), "phi": record_of("fedbat.table3")}
+    values = {symbol: sorted({row[symbol] for row in table.table}) for symbol, table in tried.items()}
+    # What the text says, what stands elsewhere, and whether the two fit
+    fits: dict[str, tuple[Any, Any, bool]] = {
+        "participants": (participants, f"{min(clients)} clients", 0 < participants <= min(clients)),
+        "clients": (clients, in_tables, sorted(clients) == in_tables),
+        "rounds": (rounds, models, set(rounds) == models and min(rounds.values()) > 0),
+        "learning rate": (rate, settings["learning rates"], rate in settings["learning rates"]),
+        **{symbol: (settings[symbol], of, settings[symbol] in of) for symbol, of in values.items()},
+        "runs": (settings["runs"], "standard deviations", settings["runs"] > 1),
+    }
+    witness: Witness = {
+        what: {"text": said, "elsewhere": known} for what, (said, known, true) in fits.items() if not true
+    }
     if settings["batch"] < 1 or settings["local epochs"] < 1 or min(clients) < 1:
         witness["local training"] = {what: settings[what] for what in ("batch", "local epochs", "clients")}
         return verdict_of("settings", witness)
