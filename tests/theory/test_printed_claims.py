@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import decimals, integers
 
 from theory import catalogue
@@ -475,14 +475,15 @@ def test_witnesses() -> None:
 def test_the_variants_differ_in_what_their_names_say() -> None:
     for s in catalogue.statements("fedbcgd"):
         if ".variants." in s.id:
-            settings = record_of(s).settings
+            own = record_of(s).settings
             says = {"freeze": "freezing" in s.id, "share": "nonshare" not in s.id, "momentum": "momentum" in s.id}
-            assert settings == says
+            assert own == says
 
 
 # --- The vocabulary ------------------------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(*[decimals(0, 100, places=1)] * 2, *[decimals(0, 9, places=1)] * 2)
 def test_relations_and_their_contraries(a: Any, b: Any, s: Any, t: Any) -> None:
     """Exactly one of more, less and equal; 'more' and 'not more' exclude each other, as do the two with deviations."""
@@ -496,6 +497,7 @@ def test_relations_and_their_contraries(a: Any, b: Any, s: Any, t: Any) -> None:
     assert not RELATIONS["nearer to"](one, other, one)
 
 
+@settings(deadline=None)
 @given(integers(1, 10**6), integers(1, 10**6), integers(0, 4))
 def test_a_rounded_number_is_half_a_unit_away_at_most(above: int, below: int, places: int) -> None:
     printed = round(above / below, places)

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.strategies import floats, lists, tuples
 
 from theory.data_files import Entry
@@ -47,6 +47,7 @@ def test_columns_are_all_pairs_and_a_line_alone_is_a_heading() -> None:
     assert list(found[0].items())[:2] == [("method", "SGD"), ("data", "A")] and found[0]["seed"] == 3
 
 
+@settings(deadline=None)
 @given(lists(lists(tuples(floats(-99, 99).map(lambda x: round(x, 2)), floats(0, 9).map(lambda x: round(x, 1))),
                    min_size=2, max_size=2), min_size=1))  # fmt: skip
 def test_every_number_is_read_as_printed(cells: list[list[tuple[float, float]]]) -> None:
@@ -70,13 +71,13 @@ def test_forms_of_their_own() -> None:
 
 
 def test_references_and_keys() -> None:
-    settings = {
+    own = {
         "several": ["@two", "c"],
         "alone": "@two",
         "nothing": "@none",
         "by rate": {"-1.5": 1, "20": 2, "x": "a\n b"},
     }
-    claim = said({"settings": settings}, two=["a", "b"]).claim
+    claim = said({"settings": own}, two=["a", "b"]).claim
     assert isinstance(claim, Record)
     assert claim.settings["several"] == ("a", "b", "c") and claim.settings["alone"] == ("a", "b")
     assert claim.settings["nothing"] is None and claim.settings["by rate"] == {-1.5: 1, 20: 2, "x": "a b"}
