@@ -104,7 +104,7 @@ def _digest(files: Files) -> str:
 @cache
 def _code() -> str:
     """A digest of all code and of all records from which figures are made, and of the environment that is pinned."""
-    ours = sorted(path for name in _READ for end in ("py", "json") for path in (ROOT / name).rglob(f"*.{end}"))
+    ours = sorted(path for name in _READ for end in ("py", "json", "toml") for path in (ROOT / name).rglob(f"*.{end}"))
     read = [path for path in (*ours, ROOT / "constraints.txt") if path != _MADE_OF]
     return sha256("\n".join(contents(read)).encode()).hexdigest()[:16]
 

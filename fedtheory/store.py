@@ -182,8 +182,8 @@ def _needs(package: str, extra: str) -> list[str]:
 
 @cache
 def code() -> str:
-    """A digest of our modules and of the versions of the libraries that they need: the same where numbers are the same."""
-    ours = sorted(path for name in OURS for path in (ROOT / name).rglob("*.py"))
+    """A digest of our modules, data files and the versions of the libraries: the same where numbers are the same."""
+    ours = sorted(path for name in OURS for end in ("py", "toml") for path in (ROOT / name).rglob(f"*.{end}"))
     needed = [line for line in requires("fedtheory") or () if "extra ==" not in line]
     versions = [f"{name}=={version(name)}" for line in needed if (name := re.split(r"[^\w.-]", line)[0])]
     return hashlib.sha256("\n".join([sys.version, *versions, *contents(ours)]).encode()).hexdigest()

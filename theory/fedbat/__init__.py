@@ -1,6 +1,7 @@
 """FedBAT, federated binarisation-aware training: the statements, in the order of the paper.
 
 The import of a module declares its statements; the order below is the catalogue's order.
+The errata are in `errata.toml`.
 """
 
 from theory.fedbat import (  # noqa: F401, I001
@@ -12,8 +13,10 @@ from theory.fedbat import (  # noqa: F401, I001
     experiments,
     corrected,
     sharp,
-    errata,
 )
 from theory.fedbat.symbols import fedbat as paper
+from theory.errata import declare
+
+declare(paper)
 
 __all__ = ["paper"]

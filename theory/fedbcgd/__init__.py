@@ -1,6 +1,7 @@
 """FedBCGD, block coordinate gradient descent for federated learning: the statements, in the order of the supplement.
 
 The import of a module declares its statements; the order below is the catalogue's order.
+The errata are in `errata.toml`.
 """
 
 from theory.fedbcgd import (  # noqa: F401, I001
@@ -12,8 +13,10 @@ from theory.fedbcgd import (  # noqa: F401, I001
     experiments,
     corrected,
     sharp,
-    errata,
 )
 from theory.fedbcgd.symbols import fedbcgd as paper
+from theory.errata import declare
+
+declare(paper)
 
 __all__ = ["paper"]

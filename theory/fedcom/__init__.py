@@ -1,6 +1,7 @@
 """Federated learning with compression: the statements of the supplement, in its order.
 
 The import of a module declares its statements; the order below is the catalogue's order.
+The errata are in `errata.toml`.
 """
 
 from theory.fedcom import (  # noqa: F401, I001
@@ -11,8 +12,10 @@ from theory.fedcom import (  # noqa: F401, I001
     comparison,
     corrected,
     sharp,
-    errata,
 )
 from theory.fedcom.symbols import fedcom as paper
+from theory.errata import declare
+
+declare(paper)
 
 __all__ = ["paper"]

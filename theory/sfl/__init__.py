@@ -1,6 +1,7 @@
 """Sequential against parallel federated learning: the statements, in the order of the paper.
 
 The import of a module declares its statements; the order below is the catalogue's order.
+The errata are in `errata.toml`.
 """
 
 from theory.sfl import (  # noqa: F401, I001
@@ -13,8 +14,10 @@ from theory.sfl import (  # noqa: F401, I001
     experiments,
     corrected,
     sharp,
-    errata,
 )
 from theory.sfl.symbols import sfl as paper
+from theory.errata import declare
+
+declare(paper)
 
 __all__ = ["paper"]

@@ -9,19 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import product
+from functools import cache, partial
+from itertools import pairwise, product
 from math import ceil, comb
 from typing import Any, NamedTuple
 
-from theory.fedbat.experiments import ABLATION, BASELINES, BINARIZATION, fedbat_with, sentence
-from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
+from theory.fedbat.experiments import BINARIZATION
+from theory.printed_claims import (
+    Cells,
+    Mismatch,
+    Witness,
+    accuracy,
+    besides,
+    best,
+    cells_of,
+    deviation,
+    exact,
+    impossible,
+    mean,
+    pivot,
+    place,
+    record_of,
+    sentences,
+    short,
+    verdict_of,
+)
+from theory.printed_tables import Row, sentence
 from theory.statement import Evidence, Record, Statement, Verdict
 
-Mismatch = tuple[str, Witness]
-
 ACCURACY_TABLES = tuple(f"fedbat.table{number}" for number in (1, 2, 3, 5, 6))
-CLAIMS = tuple(f"fedbat.claim.{name}" for name in ("accuracy", "baselines", "rho0", "fedpaq", "bifl", "more_clients"))
 
 # Reasons why no check here decides a statement
 OPEN = {
@@ -31,26 +47,6 @@ OPEN = {
     "fedbat.fig3": "test accuracy of networks round by round, which would have to be run; the picture is not in the text",
     "fedbat.claim.speed": "rests on Figure 2 only, which is not in the text; no number of rounds is printed",
 }
-
-
-def _besides(statement: Statement) -> Iterator[Row]:
-    """The rows of the statement's further claims."""
-    return (row for claim in statement.also if isinstance(claim, Record) for row in claim.table)
-
-
-def _mean(numbers: Iterable[Fraction]) -> Fraction:
-    values = list(numbers)
-    return Fraction(sum(values), len(values))
-
-
-def _short(number: Fraction) -> str:
-    """A number for display: at most two decimals."""
-    return f"{float(round(number, 2)):g}"
-
-
-def _signed(difference: Fraction) -> str:
-    """A difference for display, with its sign."""
-    return f"+{_short(difference)}" if difference > 0 else _short(difference)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -232,12 +228,12 @@ def _numbers_of_clients() -> tuple[int, ...]:
 
 def noniid1(statement: Statement, full: bool) -> Verdict:
     """Non-IID-1: every data set has a parameter, and it is one of a Dirichlet distribution."""
-    parameters = {name: exact_decimal(a) for name, a in record_of(statement).settings["Dirichlet parameter"].items()}
+    parameters = {name: exact(a) for name, a in record_of(statement).settings["Dirichlet parameter"].items()}
     witness: Witness = dict(_every_data_set(parameters))
     witness |= {f"{name}, parameter": {"printed": float(a)} for name, a in parameters.items() if a <= 0}
     # E sum_k p_k^2 = (a + 1)/(N a + 1); its inverse is the effective number of clients that share a label
     shared = {
-        name: ", ".join(_short((n * a + 1) / (a + 1)) for n in _numbers_of_clients()) for name, a in parameters.items()
+        name: ", ".join(short((n * a + 1) / (a + 1)) for n in _numbers_of_clients()) for name, a in parameters.items()
     }
     numbers = ", ".join(map(str, _numbers_of_clients()))
     return verdict_of(
@@ -261,7 +257,7 @@ def noniid2(statement: Statement, full: bool) -> Verdict:
                 witness[f"{name}, {n} clients"] = {"labels dealt out": n * count, "classes": classes}
             missing = classes * (1 - Fraction(count, classes)) ** n
             if 100 * missing >= 1:
-                unseen.append(f"{name}, {n} clients: {_short(missing)} of {classes}")
+                unseen.append(f"{name}, {n} clients: {short(missing)} of {classes}")
     return verdict_of(
         f"{len(labels)} data sets with {', '.join(map(str, _numbers_of_clients()))} clients; labels that no client "
         f"has, expected number for independent draws, if 0.01 or more: {', '.join(unseen) or 'none'}",
@@ -285,11 +281,11 @@ def _bits_of_positions(kept: int, of: int) -> int:
 
 def _traffic(row: Row) -> tuple[str, Witness]:
     """The bits of ZeroFL's values, compared with one bit per parameter for a sign; and the bits of their places."""
-    kept = 1 - exact_decimal(row["sparsity"])
+    kept = 1 - exact(row["sparsity"])
     values = kept * BITS
     fitting = round(1 - Fraction(1, BITS), 2)  # the whole percent with values closest to one bit per parameter
     witness: Witness = {}
-    if exact_decimal(row["sparsity"]) != fitting:
+    if exact(row["sparsity"]) != fitting:
         numbers = {"printed": row["sparsity"], "bits a parameter": float(values), "fitting": float(fitting)}
         witness[f"{row['method']}, sparsity"] = numbers
 
@@ -305,7 +301,7 @@ def _traffic(row: Row) -> tuple[str, Witness]:
     if 0 < kept < 1:
         costs["with the best code of the places"] = values + Fraction(_bits_of_positions(round(kept * d), d), d)
     told = ", ".join(
-        f"{how} {_short(bits)} (compressed {_short(BITS / bits)} times)" for how, bits in costs.items() if bits
+        f"{how} {short(bits)} (compressed {short(BITS / bits)} times)" for how, bits in costs.items() if bits
     )
     return f"bits per parameter for the values that {row['method']} keeps, with {d} parameters: {told}", witness
 
@@ -313,32 +309,29 @@ def _traffic(row: Row) -> tuple[str, Witness]:
 def hyper(statement: Statement, full: bool) -> Verdict:
     """Section 5.1: the settings fit each other and the tables; ZeroFL's values cost as many bits as signs."""
     settings = record_of(statement).settings
-    witness: Witness = {}
-
-    def expect(what: str, said: Any, known: Any, true: bool) -> None:
-        if not true:
-            witness[what] = {"text": said, "elsewhere": known}
-
-    clients, participants = settings["clients"], settings["participants"]
-    expect("participants", participants, f"{min(clients)} clients", 0 < participants <= min(clients))
+    clients, participants, rate = settings["clients"], settings["participants"], settings["learning rate"]
     in_tables = sorted({n for id_ in ACCURACY_TABLES for n in record_of(id_).settings["clients"]})
-    expect("clients", clients, in_tables, sorted(clients) == in_tables)
     models = {row["model"] for row in record_of("fedbat.data.sets").table}
-    expect(
-        "rounds", settings["rounds"], models, set(settings["rounds"]) == models and min(settings["rounds"].values()) > 0
-    )
-    rate, rates = settings["learning rate"], settings["learning rates"]
-    expect("learning rate", rate, rates, rate in rates)
-    for symbol, table in (("rho", "fedbat.table2"), ("phi", "fedbat.table3")):
-        tried = [row[symbol] for row in record_of(table).table]
-        expect(symbol, settings[symbol], sorted(set(tried)), settings[symbol] in tried)
-    expect("runs", settings["runs"], "standard deviations", settings["runs"] > 1)
+    rounds, tried = settings["rounds"], {"rho": record_of("fedbat.table2"), "phi": record_of("fedbat.table3")}
+    values = {symbol: sorted({row[symbol] for row in table.table}) for symbol, table in tried.items()}
+    # What the text says, what stands elsewhere, and whether the two fit
+    fits: dict[str, tuple[Any, Any, bool]] = {
+        "participants": (participants, f"{min(clients)} clients", 0 < participants <= min(clients)),
+        "clients": (clients, in_tables, sorted(clients) == in_tables),
+        "rounds": (rounds, models, set(rounds) == models and min(rounds.values()) > 0),
+        "learning rate": (rate, settings["learning rates"], rate in settings["learning rates"]),
+        **{symbol: (settings[symbol], of, settings[symbol] in of) for symbol, of in values.items()},
+        "runs": (settings["runs"], "standard deviations", settings["runs"] > 1),
+    }
+    witness: Witness = {
+        what: {"text": said, "elsewhere": known} for what, (said, known, true) in fits.items() if not true
+    }
     if settings["batch"] < 1 or settings["local epochs"] < 1 or min(clients) < 1:
         witness["local training"] = {what: settings[what] for what in ("batch", "local epochs", "clients")}
         return verdict_of("settings", witness)
 
     traffic = []
-    for row in _besides(statement):
+    for row in besides(statement):
         told, mismatches = _traffic(row)
         traffic.append(told)
         witness |= mismatches
@@ -351,220 +344,48 @@ def hyper(statement: Statement, full: bool) -> Verdict:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Tables 1, 2, 3, 5, 6: cells, and the sentences about them
+# Tables 1, 2, 3, 5, 6, and the claims about them
+
+COLUMN = ("dataset", "clients", "partition")
 
 
-class Column(NamedTuple):
-    """A column of a table, in which methods are compared."""
-
-    dataset: str
-    clients: int
-    partition: str
-
-    def __str__(self) -> str:
-        return f"{self.dataset}, N = {self.clients}, {self.partition}"
+def fedbat_with(symbol: str, value: float) -> str:
+    """The name of the method FedBAT with another rho or phi."""
+    return f"FedBAT ({symbol} = {value:g})"
 
 
-class Cell(NamedTuple):
-    """Accuracy and standard deviation in percent; 0 where no deviation is printed."""
-
-    accuracy: Fraction
-    std: Fraction
-
-
-Cells = dict[tuple[Column, str], Cell]  # (column, method) -> cell
-
-
-def _column(row: Row) -> Column:
-    return Column(row["dataset"], row["clients"], row["partition"])
-
-
-def _cells(tables: Iterable[Record]) -> Cells:
-    """The cells of some tables; if two tables have the same cell, the cell of the first one."""
-    cells: Cells = {}
-    for row in (row for table in tables for row in table.table):
-        cells.setdefault(
-            (_column(row), row["method"]), Cell(exact_decimal(row["accuracy"]), exact_decimal(row.get("std", 0.0)))
-        )
-    return cells
+def _name(row: Row) -> str:
+    return place(row, (*COLUMN, "method"))
 
 
 def _of(statement: Statement) -> Cells:
     """The cells that a statement is about: its own, and the cells of the tables that it rests on."""
     own = [record_of(statement)] if statement.id in ACCURACY_TABLES else []
-    return _cells([*own, *(record_of(id_) for id_ in statement.rests_on if id_ in ACCURACY_TABLES)])
+    tables = (*own, *(record_of(id_) for id_ in statement.rests_on if id_ in ACCURACY_TABLES))
+    return cells_of((row for table in tables for row in table.table), COLUMN)
 
 
-def _columns(cells: Cells, method: str, where: Row) -> list[Column]:
-    """The columns that match `where` and in which the method has a cell."""
-    return [column for column, name in cells if name == method and where.items() <= column._asdict().items()]
-
-
-def _deviations(one: Cell, other: Cell) -> Fraction:
-    return one.std + other.std
-
-
-# What a sentence may say about two cells
-COMPARISONS: dict[str, Callable[[Cell, Cell], bool]] = {
-    "more accurate than": lambda one, other: one.accuracy > other.accuracy,
-    "less accurate than": lambda one, other: one.accuracy < other.accuracy,
-    "not more accurate than": lambda one, other: one.accuracy <= other.accuracy,
-    "above, or within both deviations of,": lambda one, other: one.accuracy + _deviations(one, other) >= other.accuracy,
-    "below, by more than both deviations,": lambda one, other: one.accuracy + _deviations(one, other) < other.accuracy,
-}
-# ... and how often: (true comparisons, all comparisons) -> whether the sentence is true
-FREQUENCIES: dict[str, Callable[[int, int], bool]] = {
-    "mostly": lambda true, of: 2 * true > of,
-    "sometimes": lambda true, of: true > 0,
-}
-
-
-class Compared(NamedTuple):
-    """One comparison of a method with another: where, whether the sentence is true there, the accuracies."""
-
-    where: str
-    other: str
-    true: bool
-    accuracies: Witness
-    difference: Fraction
-
-
-def _where(where: Row) -> str:
-    """The columns that a sentence is about, for display."""
-    return ", ".join(f"N = {value}" if key == "clients" else str(value) for key, value in where.items())
-
-
-def _mean_cell(cells: Cells, method: str, columns: Iterable[Column]) -> Cell:
-    """The mean accuracy and the mean deviation of a method."""
-    own = [cells[column, method] for column in columns]
-    return Cell(_mean(cell.accuracy for cell in own), _mean(cell.std for cell in own))
-
-
-def _loses_more(cells: Cells, row: Row, method: str, other: str) -> Compared:
-    """Whether a method's mean loss to another is larger in the columns `where` than in the columns `than`."""
-    losses = {}
-    for where in (row["where"], row["than"]):
-        columns = _columns(cells, method, where)
-        one, two = (_mean_cell(cells, name, columns) for name in (method, other))
-        losses[_where(where)] = two.accuracy - one.accuracy
-    here, there = losses.values()
-    shown = {where: float(round(loss, 2)) for where, loss in losses.items()}
-    return Compared("mean losses", other, here > there, shown, there - here)
-
-
-def _compared(cells: Cells, row: Row, method: str) -> Iterator[Compared]:
-    """Every comparison of a sentence with one of its methods."""
-    columns = _columns(cells, method, row["where"])
-    for other in row["others"]:
-        if row["is"] == "losing more to":
-            yield _loses_more(cells, row, method, other)
-        elif row["how often"] == "on the mean":
-            one, two = (_mean_cell(cells, name, columns) for name in (method, other))
-            shown = {name: float(round(cell.accuracy, 2)) for name, cell in ((method, one), (other, two))}
-            true = COMPARISONS[row["is"]](one, two)
-            yield Compared(f"mean of {len(columns)} columns", other, true, shown, one.accuracy - two.accuracy)
-        else:
-            for column in columns:
-                names = [method, other, *([row["than"]] if "than" in row else [])]
-                one, two, *third = (cells[column, name] for name in names)
-                shown = {name: float(cells[column, name].accuracy) for name in names}
-                true = _nearer(one, two, *third) if third else COMPARISONS[row["is"]](one, two)
-                yield Compared(str(column), other, true, shown, one.accuracy - two.accuracy)
-
-
-def _nearer(one: Cell, two: Cell, third: Cell) -> bool:
-    """Whether `one` is nearer to `two` than `third` is."""
-    return abs(one.accuracy - two.accuracy) < abs(third.accuracy - two.accuracy)
-
-
-def _sentence(cells: Cells, row: Row) -> tuple[str, Witness]:
-    """A sentence in numbers, and where it is false."""
-    than = row.get("than", "")
-    where = f" ({_where(row['where'])})" if row["where"] else ""
-    suffix = f" than {than if isinstance(than, str) else _where(than)}" if than else ""
-    relation = f"{row['is']} {' or '.join(row['others'])}{where}{suffix}"
-    needed = [*row["others"], *([than] if than and isinstance(than, str) else [])]
-    told, witness = [], Witness()
-    for method in row["methods"]:
-        missing = [name for name in (method, *needed) if not _columns(cells, name, row["where"])]
-        if missing:
-            witness[f"{method} {relation}"] = {"no cell": missing}
-            continue
-        compared = list(_compared(cells, row, method))
-        true, of = sum(c.true for c in compared), len(compared)
-        enough = FREQUENCIES.get(row["how often"])
-        for c in compared:
-            if enough is None and not c.true:
-                witness[f"{c.where}: {method} {row['is']} {c.other}{suffix}"] = c.accuracies
-        if enough is not None and not enough(true, of):
-            witness[f"{method} {relation}, {row['how often']}"] = {"true": true, "of": of}
-        low, high = (_signed(extreme(c.difference for c in compared)) for extreme in (min, max))
-        count, range_ = f"{true} of {of}", low if low == high else f"{low} to {high}"
-        told.append(f"{method} {range_}" if of == 1 else f"{method} {count} ({range_})")
-    return f"{relation}: {', '.join(told)}", witness
-
-
-def _lead(cells: Cells, row: Row) -> tuple[str, Witness]:
-    """'By up to': the largest lead over the best of the others in one column is the printed number."""
-    (method,) = row["methods"]
-    leads = {
-        column: cells[column, method].accuracy - max(cells[column, other].accuracy for other in row["others"])
-        for column in _columns(cells, method, {})
-    }
-    column = max(leads, key=lambda c: leads[c])
-    alone = {other: max(cells[c, method].accuracy - cells[c, other].accuracy for c in leads) for other in row["others"]}
-    witness: Witness = {}
-    if leads[column] != exact_decimal(row["up to"]):
-        witness["largest lead"] = {"printed": row["up to"], "table": float(leads[column]), "column": str(column)}
-    told = ", ".join(f"{other} {_short(lead)}" for other, lead in alone.items())
-    return (
-        f"{method} ahead of the best of {len(row['others'])} baselines by {_short(min(leads.values()))} to "
-        f"{_short(leads[column])} ({column}); of each of them by up to: {told}",
-        witness,
-    )
-
-
-def _sentences(cells: Cells, rows: Iterable[Row]) -> tuple[str, Witness]:
-    told, witness = [], Witness()
-    for row in rows:
-        said, mismatches = (_lead if row["is"] == "ahead of the best of" else _sentence)(cells, row)
-        told.append(said)
-        witness |= mismatches
-    return "; ".join(told), witness
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The tables: complete, possible, and equal if they have the same run
-
-
-def _impossible(claim: Record) -> Iterator[Mismatch]:
+def _wrong_cells(claim: Record) -> Iterator[Mismatch]:
     """Impossible, missing and superfluous cells."""
-    settings, names = claim.settings, [(*_column(row), row["method"]) for row in claim.table]
+    settings, names = claim.settings, [_name(row) for row in claim.table]
+    keys = {"datasets": "dataset", "clients": "clients", "partitions": "partition", "methods": "method"}
     expected = {
-        (dataset, clients, partition, method)
-        for method in settings["methods"]
-        for dataset in settings["datasets"]
-        for clients in settings["clients"]
-        for partition in settings["partitions"]
+        _name(dict(zip(keys.values(), values, strict=True))) for values in product(*(settings[key] for key in keys))
     }
     if len(names) != len(set(names)) or set(names) != expected:
         yield "cells", {"printed": len(names), "expected": len(expected), "differ": sorted(expected ^ set(names))[:3]}
     for row in claim.table:
-        name = f"{_column(row)}, {row['method']}"
-        if not 0 <= row["accuracy"] <= 100:
-            yield f"{name}, percent", {"accuracy": row["accuracy"]}
-        if row.get("std", 0.0) < 0:
-            yield f"{name}, deviation", {"std": row["std"]}
+        yield from impossible(_name(row), row)
         for symbol in ("rho", "phi"):
             if symbol in row and row["method"] != fedbat_with(symbol, row[symbol]):
-                yield f"{name}, {symbol}", {symbol: row[symbol]}
+                yield f"{_name(row)}, {symbol}", {symbol: row[symbol]}
 
 
-def _runs(claim: Record) -> dict[tuple[Column, str], float]:
+def _runs(claim: Record) -> dict[tuple[str, str], float]:
     """(column, method) -> accuracy; FedBAT with the default rho or phi is FedBAT."""
     defaults = record_of("fedbat.hyper").settings
     names = {fedbat_with(symbol, defaults[symbol]): "FedBAT" for symbol in ("rho", "phi")}
-    return {(_column(row), names.get(row["method"], row["method"])): row["accuracy"] for row in claim.table}
+    return {(place(row, COLUMN), names.get(row["method"], row["method"])): row["accuracy"] for row in claim.table}
 
 
 def _otherwise(statement: Statement) -> tuple[str, Witness]:
@@ -573,50 +394,41 @@ def _otherwise(statement: Statement) -> tuple[str, Witness]:
     for id_ in (id_ for id_ in ACCURACY_TABLES if id_ != statement.id):
         theirs = _runs(record_of(id_))
         shared = [key for key in own if key in theirs]
-        if shared:
-            told.append(f"{id_} {len(shared)}")
-        for column, method in shared:
-            one, other = own[column, method], theirs[column, method]
-            if one != other:
-                witness[f"{column}, {method}, otherwise in {id_}"] = {statement.id: one, id_: other}
+        told += [f"{id_} {len(shared)}"] if shared else []
+        witness |= {
+            f"{column}, {method}, otherwise in {id_}": {statement.id: own[column, method], id_: theirs[column, method]}
+            for column, method in shared
+            if own[column, method] != theirs[column, method]
+        }
     return ", ".join(told) or "none", witness
 
 
-def _alike(cells: Cells) -> list[str]:
+def _alike(claim: Record) -> list[str]:
     """Methods with the same mean and deviation in one column: possible, but odd for independent runs."""
-    found: dict[tuple[Column, Cell], list[str]] = {}
-    for (column, method), cell in cells.items():
-        if cell.std:
-            found.setdefault((column, cell), []).append(method)
-    return [f"{' and '.join(methods)} ({column})" for (column, _), methods in found.items() if len(methods) > 1]
+    found: dict[tuple[str, float, float], list[str]] = {}
+    for row in claim.table:
+        if row.get("std"):
+            found.setdefault((place(row, COLUMN), row["accuracy"], row["std"]), []).append(row["method"])
+    return [f"{' and '.join(methods)} ({column})" for (column, *_), methods in found.items() if len(methods) > 1]
 
 
 def accuracy_table(statement: Statement, full: bool) -> Verdict:
     """Tables 1, 2, 3, 5, 6: no cell is impossible or different in another table; the sentences are true."""
     claim = record_of(statement)
-    witness: Witness = dict(_impossible(claim))
+    witness: Witness = dict(_wrong_cells(claim))
     if "cells" in witness:
         return verdict_of(f"{len(claim.table)} cells", witness)
     shared, otherwise = _otherwise(statement)
-    told, mismatches = _sentences(_of(statement), _besides(statement))
-    alike = _alike(_cells([claim]))
-    remarks = [
-        f"{len(claim.table)} cells; also in another table: {shared}",
-        *([f"same mean and deviation: {', '.join(alike)}"] if alike else []),
-        *([told] if told else []),
-    ]
-    return verdict_of("; ".join(remarks), witness | otherwise | mismatches)
+    told, mismatches = sentences(_of(statement), besides(statement))
+    alike = ", ".join(_alike(claim))
+    remarks = (f"also in another table: {shared}", alike and f"same mean and deviation: {alike}", told)
+    return verdict_of(f"{len(claim.table)} cells; {'; '.join(filter(None, remarks))}", witness | otherwise | mismatches)
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The claims
 
 # Further comparisons that a reader may ask for: shown, but they decide nothing
 BESIDES: dict[str, tuple[Row, ...]] = {
-    "fedbat.claim.baselines": tuple(
-        sentence(("ZeroFL",), "less accurate than", (method,), "mostly") for method in BINARIZATION
-    ),
-    "fedbat.claim.rho0": (sentence((fedbat_with("rho", 0),), "more accurate than", BASELINES[len(BINARIZATION) :]),),
+    "fedbat.claim.baselines": tuple(sentence(("ZeroFL",), "less accurate than", (m,), "mostly") for m in BINARIZATION),
+    "fedbat.claim.rho0": (sentence((fedbat_with("rho", 0),), "more accurate than", ("ZeroFL",)),),
     "fedbat.claim.fedpaq": (sentence(("FedPAQ [3-bit]", "FedPAQ [4-bit]"), "less accurate than", ("FedBAT",)),),
     "fedbat.claim.bifl": (sentence(("BiFL-Full",), "less accurate than", ("SignSGD",)),),
 }
@@ -625,112 +437,93 @@ BESIDES: dict[str, tuple[Row, ...]] = {
 def claim(statement: Statement, full: bool) -> Verdict:
     """The comparisons of Sections 5.2, 5.3 and Appendix B, in the cells of the tables that the claim rests on."""
     cells = _of(statement)
-    told, witness = _sentences(cells, record_of(statement).table)
-    besides, _ = _sentences(cells, BESIDES.get(statement.id, ()))
-    return verdict_of(f"{told}; besides, {besides}" if besides else told, witness)
+    told, witness = sentences(cells, record_of(statement).table)
+    shown, _ = sentences(cells, BESIDES.get(statement.id, ()))
+    return verdict_of(f"{told}; besides, {shown}" if shown else told, witness)
 
 
-def _by_value(id_: str, symbol: str) -> dict[str, dict[float, Fraction]]:
-    """Table 2 or 3 as data set -> value of the symbol -> accuracy."""
-    lines: dict[str, dict[float, Fraction]] = {}
-    for row in record_of(id_).table:
-        lines.setdefault(row["dataset"], {})[row[symbol]] = exact_decimal(row["accuracy"])
-    return lines
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables 2 and 3: one symbol varies
+
+Line = Mapping[float, Fraction]  # value of the symbol -> accuracy on one data set
 
 
-def _spread(accuracies: Iterable[Fraction]) -> Fraction:
-    values = list(accuracies)
-    return max(values) - min(values)
-
-
-def _best(line: Mapping[float, Fraction]) -> list[float]:
-    """The values with the highest accuracy."""
-    return [value for value, accuracy in line.items() if accuracy == max(line.values())]
-
-
-def _not_falling(name: str, line: Mapping[float, Fraction], row: Row) -> Iterator[Mismatch]:
+def _not_falling(line: Line, row: Row, dataset: str) -> Iterator[Mismatch]:
     """A slight improvement: no fall by more than both deviations.  Table 2 has none; Table 1 has that of the default rho."""
-    same = Column(name, **ABLATION)
-    std = _cells([record_of("fedbat.table1")])[same, "FedBAT"].std
-    for before, after in zip(row["rho"], row["rho"][1:], strict=False):
+    same = place({"dataset": dataset, "clients": 100, "partition": "Non-IID-2"}, COLUMN)
+    std = deviation(cells_of(record_of("fedbat.table1").table, COLUMN)[same, "FedBAT"])
+    for before, after in pairwise(row["rho"]):
         if line[after] + 2 * std < line[before]:
-            yield (
-                f"{name}: falls from rho = {before:g} to {after:g}",
-                {f"rho = {value:g}": float(line[value]) for value in (before, after)},
-            )
+            numbers = {f"rho = {value:g}": float(line[value]) for value in (before, after)}
+            yield f"falls from rho = {before:g} to {after:g}", numbers
 
 
-def _close_together(name: str, line: Mapping[float, Fraction], row: Row) -> Iterator[Mismatch]:
-    here, all_ = _spread(line[value] for value in row["rho"]), _spread(line.values())
+def _close_together(line: Line, row: Row, dataset: str) -> Iterator[Mismatch]:
+    """The values differ by less than those of all rho."""
+    here, all_ = (max(some) - min(some) for some in ([line[value] for value in row["rho"]], [*line.values()]))
     if not here < all_:
-        yield f"{name}: as far apart as all", {"largest difference": float(here), "of all": float(all_)}
+        yield "as far apart as all", {"largest difference": float(here), "of all": float(all_)}
 
 
-def _where_the_best_lie(name: str, line: Mapping[float, Fraction], row: Row) -> Iterator[Mismatch]:
+def _where_the_best_lie(line: Line, row: Row, dataset: str) -> Iterator[Mismatch]:
+    """The best value is in the interval."""
     low, high = row["rho"][0], row["rho"][-1]
-    if not low <= row["default"] <= high:
-        yield "default", {"rho": row["default"], "interval": (low, high)}
-    if not any(low <= value <= high for value in _best(line)):
-        yield f"{name}: best outside [{low:g}, {high:g}]", {"best": _best(line)}
+    if not any(low <= value <= high for value in best(line)):
+        yield f"best outside [{low:g}, {high:g}]", {"best": best(line)}
 
 
-RHO: dict[str, Callable[[str, Mapping[float, Fraction], Row], Iterator[Mismatch]]] = {
+def _best_of(line: Line, row: Row, dataset: str) -> Iterator[Mismatch]:
+    """No other value is more accurate."""
+    better = {f"phi = {v:g}": float(line[v]) for v in row["others"] if line[v] > line[row["phi"]]}
+    if better:
+        yield f"not best at phi = {row['phi']:g}", {"phi": float(line[row["phi"]]), **better}
+
+
+ALONG: dict[str, Callable[[Line, Row, str], Iterator[Mismatch]]] = {
     "not falling": _not_falling,
     "close together": _close_together,
     "where the best lie": _where_the_best_lie,
+    "best of": _best_of,
 }
 
 
-def rho(statement: Statement, full: bool) -> Verdict:
-    """Section 5.3: the sentences about the accuracy for growing rho, in Table 2, for each data set."""
-    lines, witness = _by_value("fedbat.table2", "rho"), Witness()
+def along(symbol: str, table: str, statement: Statement, full: bool) -> Verdict:
+    """Section 5.3: the sentences about the accuracy for growing rho or phi, in Table 2 or 3, for each data set."""
+    default, witness = record_of("fedbat.hyper").settings[symbol], Witness()
+    rows = [{**row, "accuracy": accuracy(row)} for row in record_of(table).table]
+    lines = pivot(rows, ("dataset",), symbol, "accuracy")
     for row in record_of(statement).table:
-        unknown = [value for value in row["rho"] if not all(value in line for line in lines.values())]
-        if unknown:
-            witness[f"{row['is']}, rho"] = {"not in Table 2": unknown}
+        values = row[symbol] if isinstance(row[symbol], tuple) else (row[symbol],)
+        asked = (*values, *row.get("others", ()))
+        if unknown := [value for value in asked if not all(value in line for line in lines.values())]:
+            witness[f"{row['is']}, {symbol}"] = {f"not in {table}": unknown}
             continue
         for name, line in lines.items():
-            witness |= RHO[row["is"]](name, line, row)
-        default = row.get("default")
-        if default not in (None, record_of("fedbat.hyper").settings["rho"]):
-            witness["default, hyperparameters"] = {"sentence": default}
-    values = next(iter(lines.values()))
-    means = ", ".join(_short(_mean(line[value] for line in lines.values())) for value in values)
-    best = ", ".join(f"{name} {' and '.join(f'{value:g}' for value in _best(line))}" for name, line in lines.items())
-    return verdict_of(
-        f"{len(lines)} data sets; best rho: {best}; mean accuracy at {', '.join(f'{v:g}' for v in values)}: {means}",
-        witness,
-    )
-
-
-def phi(statement: Statement, full: bool) -> Verdict:
-    """Section 5.3: no phi of Table 3 is more accurate than the claimed optimal phi, for any data set."""
-    lines, witness = _by_value("fedbat.table3", "phi"), Witness()
-    default = record_of("fedbat.hyper").settings["phi"]
-    for row in record_of(statement).table:
-        for name, line in lines.items():
-            unknown = {row["phi"], *row["others"]} - set(line)
-            better = {
-                f"phi = {v:g}": float(line[v]) for v in row["others"] if not unknown and line[v] > line[row["phi"]]
-            }
-            if unknown:
-                witness[f"{name}, phi"] = {"not in Table 3": sorted(unknown)}
-            elif better:
-                witness[f"{name}: not best at phi = {row['phi']:g}"] = {"phi": float(line[row["phi"]]), **better}
-        if row["phi"] != default:
-            witness["default, hyperparameters"] = {"sentence": row["phi"], "hyper": default}
-    best = ", ".join(f"{name} {' and '.join(f'{value:g}' for value in _best(line))}" for name, line in lines.items())
-    return verdict_of(f"{len(lines)} data sets; best phi: {best}", witness)
+            witness |= {f"{name}: {what}": numbers for what, numbers in ALONG[row["is"]](line, row, name)}
+        said = row.get("default", row[symbol] if row["is"] == "best of" else default)
+        if "default" in row and not values[0] <= said <= values[-1]:
+            witness["default"] = {symbol: said, "interval": (values[0], values[-1])}
+        if said != default:
+            witness["default, hyperparameters"] = {"sentence": said, "hyper": default}
+    told = ", ".join(f"{name} {' and '.join(f'{value:g}' for value in best(line))}" for name, line in lines.items())
+    says = f"{len(lines)} data sets; best {symbol}: {told}"
+    if symbol == "rho":
+        values = next(iter(lines.values()))
+        means = ", ".join(short(mean(line[value] for line in lines.values())) for value in values)
+        says += f"; mean accuracy at {', '.join(f'{value:g}' for value in values)}: {means}"
+    return verdict_of(says, witness)
 
 
 def evidence() -> Iterator[Evidence]:
     """The checks of the experimental statements."""
-    yield Evidence("fedbat.table4", "enumeration", table4)
-    yield Evidence("fedbat.data.sets", "enumeration", data_sets)
-    yield Evidence("fedbat.data.noniid1", "enumeration", noniid1)
-    yield Evidence("fedbat.data.noniid2", "enumeration", noniid2)
-    yield Evidence("fedbat.hyper", "enumeration", hyper)
-    yield from (Evidence(id_, "enumeration", accuracy_table) for id_ in ACCURACY_TABLES)
-    yield from (Evidence(id_, "enumeration", claim) for id_ in CLAIMS)
-    yield Evidence("fedbat.claim.rho", "enumeration", rho)
-    yield Evidence("fedbat.claim.phi", "enumeration", phi)
+    checks = {
+        "table4": table4,
+        "data.sets": data_sets,
+        "data.noniid1": noniid1,
+        "data.noniid2": noniid2,
+        "hyper": hyper,
+    }
+    checks |= {f"table{number}": accuracy_table for number in (1, 2, 3, 5, 6)}
+    checks |= {f"claim.{name}": claim for name in ("accuracy", "baselines", "rho0", "fedpaq", "bifl", "more_clients")}
+    checks |= {"claim.rho": partial(along, "rho", "fedbat.table2"), "claim.phi": partial(along, "phi", "fedbat.table3")}
+    yield from (Evidence(f"fedbat.{name}", "enumeration", check) for name, check in checks.items())

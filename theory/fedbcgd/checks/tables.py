@@ -7,16 +7,28 @@ again, two tables with different numbers for one setting), the verdict mentions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
+from theory.printed_claims import (
+    Mismatch,
+    Witness,
+    besides,
+    cells_of,
+    compared,
+    exact,
+    half_unit,
+    impossible,
+    place,
+    record_of,
+    verdict_of,
+)
+from theory.printed_tables import Row
 from theory.statement import Evidence, Record, Statement, Verdict
 
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))
-BLOCK_TABLES = tuple(f"fedbcgd.blocks.{name}" for name in ("lenet5", "vgg11", "resnet18", "vgg19", "vit"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -32,7 +44,7 @@ def setup(statement: Statement, full: bool) -> Verdict:
         images = row.get("training set") or row["classes"] * row["training images per class"]
         if clients * row["images per client"] != images:
             witness[f"{row['dataset']}, images"] = {"clients": clients, **row}
-    sampled = clients * exact_decimal(claim.settings["participation"])
+    sampled = clients * exact(claim.settings["participation"])
     if sampled.denominator != 1:
         witness["clients that take part"] = float(sampled)
     return verdict_of(
@@ -44,48 +56,30 @@ def setup(statement: Statement, full: bool) -> Verdict:
 # Tables 2 to 6
 
 
-def _faster(one: Row, other: Row) -> bool:
-    return bool(one["floats"] < other["floats"])
+# The numbers that a sentence is about, if it is not about the accuracy alone
+QUANTITIES = {"faster than": ("floats",), "ahead of": ("accuracy", "floats")}
 
 
-def _more_accurate(one: Row, other: Row) -> bool:
-    return bool(one["accuracy"] > other["accuracy"])
+def _false_sentences(statement: Statement) -> Iterator[Mismatch]:
+    """The comparisons that the table contradicts, column by column."""
+    cells = cells_of(record_of(statement).table, ("column",))
+    for said in besides(statement):
+        quantities = QUANTITIES.get(said["is"], ("accuracy",))
+        for column in said["columns"]:
+            for found in compared(cells, {**said, "how often": "always", "where": {"column": column}}, said["method"]):
+                if not found.true:
+                    numbers = {
+                        name: tuple(cell[quantity] for quantity in quantities) for name, cell in found.cells.items()
+                    }
+                    yield f"{column}: {said['method']} {said['is']} {found.other}", numbers
 
 
-# What a sentence may say about two cells -> the numbers that it is about, and whether it is true
-COMPARISONS: dict[str, tuple[tuple[str, ...], Callable[[Row, Row], bool]]] = {
-    "faster than": (("floats",), _faster),
-    "more accurate than": (("accuracy",), _more_accurate),
-    "not more accurate than": (("accuracy",), lambda one, other: not _more_accurate(one, other)),
-    "ahead of": (("accuracy", "floats"), lambda one, other: _more_accurate(one, other) or _faster(one, other)),
-}
-
-
-def _cells(claim: Record) -> dict[tuple[str, str], Row]:
-    """(column, method) -> row."""
-    return {(row["column"], row["method"]): row for row in claim.table}
-
-
-def _false_sentences(statement: Statement) -> Iterator[tuple[str, Witness]]:
-    """The comparisons that the table contradicts."""
-    cells = _cells(record_of(statement))
-    for sentence in (row for claim in statement.also if isinstance(claim, Record) for row in claim.table):
-        quantities, true = COMPARISONS[sentence["is"]]
-        for column in sentence["columns"]:
-            one = cells[column, sentence["method"]]
-            for other in (cells[column, method] for method in sentence["others"]):
-                if not true(one, other):
-                    numbers = {row["method"]: tuple(row[quantity] for quantity in quantities) for row in (one, other)}
-                    yield f"{column}: {one['method']} {sentence['is']} {other['method']}", numbers
-
-
-def _impossible(claim: Record) -> Iterator[tuple[str, Witness]]:
+def _impossible(claim: Record) -> Iterator[Mismatch]:
     """Impossible cells: more than 100 %, more floats than the total, a final accuracy above a target never reached."""
     total, targets = claim.settings["total floats"], claim.settings["targets"]
     for row in claim.table:
-        name, floats = f"{row['column']}, {row['method']}", row["floats"]
-        if not 0 <= row["accuracy"] <= 100:
-            yield f"{name}, percent", {"accuracy": row["accuracy"]}
+        name, floats = place(row, ("column", "method")), row["floats"]
+        yield from impossible(name, row)
         if floats is not None and total < floats < inf:
             yield f"{name}, more than the total", {"floats": floats, "total floats": total}
         if floats == inf and row["accuracy"] >= targets[row["column"]]:
@@ -143,11 +137,6 @@ def accuracy_table(statement: Statement, full: bool) -> Verdict:
     return verdict_of(f"{len(claim.table)} cells and the sentences about them ({said})", witness)
 
 
-def _resolution(floats: float) -> Fraction:
-    """Half a unit of the last printed digit."""
-    return Fraction(1, 2) if floats == int(floats) else Fraction(1, 20)
-
-
 def speedups(statement: Statement, full: bool) -> Verdict:
     """Section 5.2: the quotients of the tables' floats, rounded as printed.
 
@@ -156,21 +145,20 @@ def speedups(statement: Statement, full: bool) -> Verdict:
     claim = record_of(statement)
     witness: Witness = {}
     for row in claim.table:
-        cells = _cells(record_of(f"fedbcgd.{row['table']}"))
-        floats = tuple(cells[row["column"], method]["floats"] for method in (row["method"], row["against"]))
-        name = f"{row['column']}: {row['method']} against {row['against']}"
+        column, times = row["column"], exact(row["times"])
+        cells = cells_of(record_of(f"fedbcgd.{row['table']}").table, ("column",))
+        floats = tuple(cells[column, method]["floats"] for method in (row["method"], row["against"]))
+        name = f"{column}: {row['method']} against {row['against']}"
         if row["floats"] not in (None, floats):
             witness[f"{name}, floats"] = {row["table"]: floats, "sentence": row["floats"]}
-        few, many = map(exact_decimal, floats)
-        times, quotient = exact_decimal(row["times"]), many / few
-        unit = Fraction(1, 10 ** len(str(row["times"]).partition(".")[2]))
-        below, above = map(_resolution, floats)
+        few, many = map(exact, floats)
+        below, above = (half_unit(int(number) if number == int(number) else number) for number in floats)
         least, most = (many - above) / (few + below), (many + above) / (few - below)
-        more = row["speedup"] == "more than"
-        if not (most > times if more else least <= times + unit / 2 and most >= times - unit / 2):
+        room = half_unit(row["times"])
+        if not (most > times if row["speedup"] == "more than" else least - room <= times <= most + room):
             witness[name] = {
                 "floats": floats,
-                "quotient": round(float(quotient), 4),
+                "quotient": round(float(many / few), 4),
                 f"{row['speedup']} printed": row["times"],
                 "quotient of floats that round to these": (round(float(least), 4), round(float(most), 4)),
             }
@@ -210,7 +198,7 @@ def _width(row: Row) -> int:
     return int(row["layer"].partition("-")[2])
 
 
-def _convolutions(claim: Record) -> Iterator[tuple[str, Witness]]:
+def _convolutions(claim: Record) -> Iterator[Mismatch]:
     """Convolutions whose count is not kernel * kernel * in * out, or that the network does not have."""
     rows = [row for row in claim.table if _kind(row).startswith("conv")]
     inputs = COLOURS
@@ -253,7 +241,7 @@ def _classifiers(claim: Record) -> dict[tuple[int, ...], list[str]]:
     }
 
 
-def _full_connections(claim: Record) -> Iterator[tuple[str, Witness]]:
+def _full_connections(claim: Record) -> Iterator[Mismatch]:
     """Fully connected layers whose names fit no widths that give their counts; the widths with the fewest misfits."""
     chains = _classifiers(claim)
     fewest = min(map(len, chains.values()), default=None)
@@ -262,7 +250,7 @@ def _full_connections(claim: Record) -> Iterator[tuple[str, Witness]]:
         yield "full connections", {"widths that give the counts, and the names that fit none of them": nearest}
 
 
-def _encoder(claim: Record) -> Iterator[tuple[str, Witness]]:
+def _encoder(claim: Record) -> Iterator[Mismatch]:
     """Blocks of a Vision Transformer whose sum is not ViT-Base."""
     counts = [row["parameters"] for row in claim.table if _kind(row) == "ViT"]
     if counts and sum(counts) != vit_base():
@@ -270,26 +258,23 @@ def _encoder(claim: Record) -> Iterator[tuple[str, Witness]]:
         yield "ViT-Base", {"blocks": sum(counts), "network": vit_base(), "missing, in blocks": str(missing)}
 
 
-def _number_of_blocks(claim: Record) -> Iterator[tuple[str, Witness]]:
+def _sizes(claim: Record) -> tuple[list[int], int]:
+    """The parameters of each block but the shared one, and those that are shared."""
+    numbers = dict.fromkeys(row["block"] for row in claim.table if not row["share"])
+    own = [sum(row["parameters"] for row in claim.table if row["block"] == number) for number in numbers]
+    return own, sum(row["parameters"] for row in claim.table if row["share"])
+
+
+def _number_of_blocks(claim: Record) -> Iterator[Mismatch]:
     """A mismatch if the blocks besides the shared one are not N."""
-    own = list(_sizes(claim))
+    own, _ = _sizes(claim)
     if len(own) != claim.settings["blocks"]:
         yield "blocks besides the shared one", {"table": len(own), "N": claim.settings["blocks"]}
 
 
-def _sizes(claim: Record) -> dict[str, int]:
-    """The parameters of each block but the shared one."""
-    numbers = dict.fromkeys(row["block"] for row in claim.table if not row["share"])
-    return {n: sum(row["parameters"] for row in claim.table if row["block"] == n) for n in numbers}
-
-
-def _shared(claim: Record) -> int:
-    return sum(row["parameters"] for row in claim.table if row["share"])
-
-
 def _sent(claim: Record) -> str:
     """The size of a client's message in a round (its own and the shared block): mean over the blocks, and maximum."""
-    sizes, shared = list(_sizes(claim).values()), _shared(claim)
+    sizes, shared = _sizes(claim)
     d = sum(sizes) + shared
     mean, most = Fraction(sum(sizes), len(sizes)) + shared, max(sizes) + shared
     outputs = sorted({chain[-1] for chain, misfits in _classifiers(claim).items() if not misfits})
@@ -317,22 +302,17 @@ def blocks(statement: Statement, full: bool) -> Verdict:
 def share_fraction(statement: Statement, full: bool) -> Verdict:
     """Introduction: the shared block's percentage of ResNet-18, rounded as printed."""
     settings = record_of(statement).settings
-    table = record_of(settings["blocks"])
-    shared, total = _shared(table), sum(row["parameters"] for row in table.table)
-    percent, printed = Fraction(100 * shared, total), settings["percent"]
-    decimals = len(str(printed).partition(".")[2])
-    witness: Witness = {}
-    if round(percent, decimals) != exact_decimal(printed):
-        witness["percent"] = {"printed": printed, "shared": shared, "all": total, "quotient": round(float(percent), 4)}
-    return verdict_of(f"{shared} of {total} parameters", witness)
+    printed, table = settings["percent"], record_of(settings["blocks"]).table
+    shared, total = (sum(row["parameters"] for row in rows) for rows in ([r for r in table if r["share"]], table))
+    percent = Fraction(100 * shared, total)
+    numbers = {"printed": printed, "shared": shared, "all": total, "quotient": round(float(percent), 4)}
+    wrong = abs(percent - exact(printed)) > half_unit(printed)
+    return verdict_of(f"{shared} of {total} parameters", {"percent": numbers} if wrong else {})
 
 
-def evidence() -> list[Evidence]:
+def evidence() -> Iterator[Evidence]:
     """The checks of the experimental statements."""
-    return [
-        Evidence("fedbcgd.setup", "enumeration", setup),
-        *(Evidence(id_, "enumeration", accuracy_table) for id_ in ACCURACY_TABLES),
-        Evidence("fedbcgd.speedups", "enumeration", speedups),
-        *(Evidence(id_, "enumeration", blocks) for id_ in BLOCK_TABLES),
-        Evidence("fedbcgd.claim.share_fraction", "enumeration", share_fraction),
-    ]
+    checks = {"setup": setup, **{f"table{number}": accuracy_table for number in (2, 3, 4, 5, 6)}, "speedups": speedups}
+    checks |= {f"blocks.{name}": blocks for name in ("lenet5", "vgg11", "resnet18", "vgg19", "vit")}
+    for name, check in {**checks, "claim.share_fraction": share_fraction}.items():
+        yield Evidence(f"fedbcgd.{name}", "enumeration", check)
