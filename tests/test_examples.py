@@ -1,4 +1,4 @@
-"""The example of a paper of one's own: SCAFFOLD, in under 350 lines, not one of the papers that are checked."""
+"""The examples of papers of one's own, SCAFFOLD and ProxSkip: short, and not among the papers that are checked."""
 
 from __future__ import annotations
 
@@ -47,3 +47,26 @@ def test_it_is_short_and_stands_apart() -> None:
 def test_its_figure_is_drawn(tmp_path: Path) -> None:
     fedtheory("figures", "scaffold_theorem", "--out", str(tmp_path))
     assert (tmp_path / "scaffold_theorem.png").stat().st_size > 10_000
+
+
+def test_proxskip_has_its_verdicts() -> None:
+    out = fedtheory("verify", "--paper", "proxskip")
+    found = {line.split(":")[0]: line for line in out.splitlines() if line.startswith("proxskip.")}
+    assert "tested by worst case" in found["proxskip.iteration"] and "any memories before the round" in out
+    for name in ("thm", "mean"):
+        assert "conditional on proxskip.iteration" in found[f"proxskip.{name}"]
+    assert "2 arenas" in out and "small quadratics searched by exact expectation" in out
+
+
+@pytest.mark.parametrize("ratio", ["max(1 - eta*mu, 1 - p**2)/2", "max(1 - 2*eta*mu, 1 - p**2)"])
+def test_a_smaller_rate_of_proxskip_is_refuted(ratio: str) -> None:
+    """Its best constant at p = 1/2 is (1 - eta mu)^2, which is 0.9 times the printed 1 - eta mu."""
+    claim = f"apart={ratio}*(near + eta**2*apart/p**2)"
+    assert fedtheory("verify", "proxskip.iteration", "--with", claim).startswith("proxskip.iteration: refuted")
+
+
+def test_proxskip_is_short() -> None:
+    (file,) = (HOUSE / "examples" / "proxskip").glob("*.py")
+    lines = file.read_text().splitlines()
+    assert len(lines) <= 90 and len(lines) - lines.index("paper = paper(") <= 60
+    assert "proxskip" not in catalogue.names()
