@@ -18,10 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
 
+import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
@@ -45,6 +47,8 @@ from theory.statement import (
     EvidenceKind,
     F,
     Paper,
+    Rate,
+    Rates,
     Relations,
     Statement,
     Symbol,
@@ -52,6 +56,7 @@ from theory.statement import (
     Verdict,
     Words,
     X,
+    at_most,
     implied,
 )
 
@@ -83,7 +88,7 @@ class OwnPaper(Paper):
         """What a paper in a folder has in its modules, by their names."""
         return {
             "statements": SimpleNamespace(paper=self, __name__=self.name),
-            "algorithms": SimpleNamespace(ALGORITHMS=self.algorithms, MEMORY=self.memory),
+            "algorithms": SimpleNamespace(ALGORITHMS=self.algorithms, MEMORY=self.memory, __name__=self.name),
             "checks": SimpleNamespace(evidence=lambda: list(self.checks), QUANTITIES=self.quantities),
             "arenas": SimpleNamespace(ARENAS=[one.arena for one in self.arenas], evidence=self._of_arenas),
             "figures": _Figures(self),
@@ -128,13 +133,17 @@ class OwnPaper(Paper):
 
     def assume(self, name: str, words: str, **gives: Sequence[Any]) -> Assumption:
         """An assumption of the paper's own, with properties by their names in `Property`, each with its constants."""
-        given: dict[StrEnum, tuple[Any, ...]] = {Property[key.upper()]: tuple(own) for key, own in gives.items()}
+        known = {one.name.lower(): one for one in Property}
+        if wrong := sorted(gives.keys() - known):
+            raise ValueError(f"assumption {name}: {unknown('property', wrong[0], list(known))}")
+        given: dict[StrEnum, tuple[Any, ...]] = {known[key]: tuple(several) for key, several in gives.items()}
         return Assumption(name, words, given)
 
     def lemma(self, claim: Any, name: str = "", **about: Any) -> Statement:
         """A lemma: an inequality between quantities of a round, or between points and functions (`points`, `function`).
 
-        claim  such as drift <= 6 * h**2 * grad_sq; or any claim of `theory.statement`
+        claim  such as drift <= 6 * h**2 * grad_sq; with names for its terms at_most(drift, gradient=6 * h**2 * grad_sq); or
+               another claim of `theory.statement`
         name   its id without the paper's short name; lemma1, lemma2 ... by default
         when   a condition, or several
         given  assumptions
@@ -218,11 +227,12 @@ class OwnPaper(Paper):
         self.checks.append(Evidence(statement.id, kind, check))
 
     def cases(
-        self, statement: Statement, cases: Iterable[Mapping[str, Any]] | Callable[[], Any], left: sympy.Expr
+        self, statement: Statement, cases: Mapping[str, Sequence[Any]] | Callable[[], Any], left: sympy.Expr
     ) -> None:
         """Test a bound in numbers.
 
-        cases  values of symbols, by name, or a function that gives them; those outside the conditions are left out
+        cases  symbol -> its numbers, which are all combined; or a function that gives values of symbols, by name; those
+               outside the conditions are left out
         left   what the left side is in a case, as a formula in these symbols
         """
         claim = statement.claim
@@ -231,11 +241,15 @@ class OwnPaper(Paper):
         names = sorted(map(str, left.free_symbols))
         value, needed = sympy.lambdify(names, left, "numpy"), catalogue.properties(statement)
 
+        def measured(at: Mapping[str, Any]) -> float:
+            with np.errstate(all="ignore"):  # outside a changed condition numbers may be too large
+                return float(value(*(np.float64(at[name]) for name in names)))
+
         def check(changed: Statement, full: bool) -> Verdict:
-            several = cases() if callable(cases) else cases
-            return own.on_cases(
-                changed, claim.quantity, several, lambda at: float(value(*(at[n] for n in names))), needed
+            every = (
+                cases() if callable(cases) else (dict(zip(cases, at, strict=True)) for at in product(*cases.values()))
             )
+            return own.on_cases(changed, claim.quantity, every, measured, needed)
 
         self.test(statement, check)
 
@@ -367,6 +381,13 @@ def problem(name: str, **settings: Any) -> Callable[[], Any]:
     return partial(problems[name], **settings)
 
 
+def rates(soft: Sequence[str] = (), **rounds: Any) -> Rates:
+    """Rounds to an accuracy, up to constants, by cases such as strongly_convex=...; in the cases `soft` up to logarithms."""
+    return Rates(
+        tuple(Rate(case.replace("_", " "), sympy.sympify(e), sympy.S.One, case in soft) for case, e in rounds.items())
+    )
+
+
 def _of_functions(statement: Statement, full: bool) -> Verdict:
     """An inequality between points and functions, for all of them."""
     (relation,) = statement.claim.relations if isinstance(statement.claim, Relations) else (sympy.true,)
@@ -477,6 +498,6 @@ def _conditions(when: Any) -> list[Condition]:
 
 
 __all__ = [
-    *field.__all__, "F", "X", "bound_of", "constants", "contract", "function", "jensen", "paper", "points", "polyak",
-    "problem", "telescope", "young",
+    *field.__all__, "F", "X", "at_most", "bound_of", "constants", "contract", "function", "jensen", "paper", "points",
+    "polyak", "problem", "rates", "telescope", "young",
 ]  # fmt: skip
