@@ -16,6 +16,7 @@ from fedtheory.paper import (
     L,
     M,
     OwnPaper,
+    S,
     bounded_below,
     convex,
     dist2,
@@ -181,6 +182,14 @@ def test_an_assumption_that_the_lemma_does_not_make_cannot_be_used() -> None:
     p = of(PFL)
     found = proved(p, p.lemma(_descent, given=[smooth, noise], when=h <= 1 / (2 * L), by=_list))
     assert found.status is Status.BROKEN and "which lists.lemma1 does not assume" in found.says
+
+
+def test_a_round_of_sampled_clients_has_no_such_proof() -> None:
+    """Although with S <= M its noise term is larger than that of all clients."""
+    p = of(PFL)
+    claim = gap.next <= _descent.rhs.subs(sigma**2 / M, sigma**2 / S)
+    found = proved(p, p.lemma(claim, given=_given, when=[h <= 1 / (2 * L), S <= M], by=_list))
+    assert found.status is Status.BROKEN and "speaks of S sampled clients" in found.says
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,8 @@ def one_round(p: Argument, algorithm: str, v: Vectors, uses: Sequence[Uses]) -> 
     after = p.follow(algorithm)
     p._record("inference", f"the round is {v.round.seen}")
     p.needs(Property.EQUAL_WEIGHTS)
+    if field.S in p.statement.symbols:
+        p.fail("the round", "the claim speaks of S sampled clients: expected a round in which all take part")
     if quantity != field.drift:
         return derived(p, "the round", quantity, claimed, v, uses, after)
     fact = derived(p, "k steps", _at_step, claimed + _of_client, v, uses, after)
