@@ -49,7 +49,8 @@ def _of_rounds(paper: str) -> Iterator[Evidence]:
         return
     own = OwnRounds(algorithm_of(paper), {**FIELD, **getattr(outside.load(paper, "checks"), "QUANTITIES", {})})
     for name in rounds.names:
-        yield Evidence(f"{paper}.{name}", "search", _or_open(own.search().check))
+        if not worst_cases.memory_of(paper):  # instances are of first rounds
+            yield Evidence(f"{paper}.{name}", "search", _or_open(own.search().check))
         yield Evidence(f"{paper}.{name}", "worst_case", _or_open(scenes.check(rounds)))
 
 
@@ -87,6 +88,7 @@ def _family(statement: Statement, algorithm: Any) -> Family:
     least = _LEAST if positive else 0.0 if convex else -0.3
     settings = worst_cases.letters_of_settings(algorithm, {})
     step = next((n for n in worst_cases.STEPS if n in settings), None)
+    coin = next((n for n in settings if n == getattr(algorithm, "coin", None)), None)
     concepts = {s.concept for s in catalogue.symbols(statement).values()}
     alone, single = "clients" not in concepts, "local steps" not in concepts  # a paper about one machine, about steps
     sampled = "S" in settings and "S" in {s.name for s in statement.symbols}  # else all clients take part
@@ -97,7 +99,7 @@ def _family(statement: Statement, algorithm: Any) -> Family:
             1 if alone else int(rng.integers(2, 4)),
             1 if single else int(rng.integers(1, 4)),
         )
-        own = {step: K} if step else {}
+        own = ({step: K} if step else {}) | ({coin: float(rng.choice([0.2, 0.5, 1.0]))} if coin else {})
         one = quadratic(rng, d, M, least)
         sigma = one.sigma if Property.VARIANCE in given else 0.0
         return replace(one, sigma=sigma, settings=own | ({"S": int(rng.integers(1, M + 1))} if sampled else {}))

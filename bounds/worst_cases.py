@@ -99,6 +99,8 @@ def two_valued(
         if not signs or k >= steps:
             return NOTHING
         first = (turn - 1) * steps
+        if first + steps > len(signs):
+            raise ValueError(f"turn {turn} of {len(signs) // steps}: expected no more clients than its `participants`")
         own = signs[first : first + steps] if Property.INDEPENDENT_NOISE in given or not parallel else signs[:steps]
         past = own[:k] if parallel else signs[: first + k]
         who = f"{client}" if parallel else "".join(map(str, order[:turn]))
@@ -145,6 +147,21 @@ def _outcomes(
         raise ValueError(f"{counts}: expected {_MOST} outcomes at most")
     for order, (coin, chance), own in product(orders, tosses, signs):
         yield chance / len(orders) / len(signs), traced(order, coin, own, parallel)
+
+
+def coins(algorithm: Algorithm) -> dict[float, Fraction]:
+    """Numbers that the server may draw, with their chances; `coin` of an algorithm names the chance of a small one."""
+    name = getattr(algorithm, "coin", None)
+    if name is None:
+        return {}
+    chance = Fraction(getattr(algorithm, name))
+    return {number: one for number, one in ((0.0, chance), (float(1 + chance) / 2, 1 - chance)) if one}
+
+
+def _before(name: str, kind: str, M: int) -> list[Vector]:
+    """The memories of the clients before a round."""
+    several = [vector(f"{name}{m}") for m in range(M)]
+    return [*several[:-1], -total(several[:-1])] if kind == "sum 0" else several
 
 
 def _conditions(
@@ -207,9 +224,16 @@ def of_traces(paper: str) -> Rounds | None:
     fixed = {
         letters.get("local steps", n) if n in STEPS else n: Fraction(v) for n, v in chosen.items() if isinstance(v, int)
     }
-    of = _OfTraces(algorithms[0], own, settings, fixed)
+    of = _OfTraces(algorithms[0], own, settings, fixed, memory_of(paper))
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
-    return Rounds(names, of.complete, of.scenes, "eta", of.tried, "noise of two values; a first round")
+    which = "any memories before the round" if of.memory else "a first round"
+    return Rounds(names, of.complete, of.scenes, "eta", of.tried, f"noise of two values; {which}")
+
+
+def memory_of(paper: str) -> Mapping[str, str]:
+    """What the memories of a paper's algorithm may be before a round, by their names: any, or sum 0; of others the first."""
+    found: Mapping[str, str] = getattr(outside.load(paper, "algorithms"), "MEMORY", {})
+    return found
 
 
 def readable(statement: Statement) -> None:
@@ -221,10 +245,14 @@ def readable(statement: Statement) -> None:
 
 def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[str, str]) -> dict[str, str]:
     """The settings that an algorithm leaves open, each with a paper's letter for it; `letters` are those by concept."""
-    kind = algorithm.func if isinstance(algorithm, partial) else algorithm
+    kind = _function(algorithm)
     chosen = {"eta", *(algorithm.keywords if isinstance(algorithm, partial) else ())}
     names = [one.name for one in fields(cast(Any, kind)) if one.init and one.name not in chosen]
     return {name: letters.get("local steps", name) if name in STEPS else name for name in names}
+
+
+def _function(algorithm: Callable[..., Algorithm]) -> Any:
+    return algorithm.func if isinstance(algorithm, partial) else algorithm
 
 
 @dataclass(frozen=True)
@@ -233,12 +261,20 @@ class _OfTraces:
 
     settings  the paper's letter for a setting -> its name
     fixed     the paper's letter for a setting that is chosen -> its number
+    memory    as `memory_of` says
     """
 
     algorithm: Callable[..., Algorithm]
     quantities: Mapping[str, Form]
     settings: Mapping[str, str]
     fixed: Mapping[str, Fraction]
+    memory: Mapping[str, str]
+
+    @property
+    def coin(self) -> str | None:
+        """The paper's letter for the chance of the algorithm's coin."""
+        name = getattr(_function(self.algorithm), "coin", None)
+        return next((letter for letter, own in self.settings.items() if own == name), name)
 
     def about_a_round(self, statement: Statement) -> bool:
         """Whether the statement bounds a quantity of a round, and all its symbols have values."""
@@ -280,6 +316,7 @@ class _OfTraces:
             at = {"M": Fraction(2)} if several else {}
             at |= {"L": one} | ({"mu": one / 10} if self._constant(statement, "mu") else {}) | dict.fromkeys(own, one)
             at |= {steps: Fraction(K)} if steps else {}
+            at |= {self.coin: one / 2} if self.coin in own else {}
             at |= {"S": Fraction(S if several else 1)} if "S" in own else {}
             found += [at | {"sigma": Fraction(0)}] + ([at] if self._constant(statement, "sigma") and K == 1 else [])
         return found
@@ -308,10 +345,14 @@ class _OfTraces:
         build |= {name: 1 for letter, name in self.settings.items() if name in STEPS and letter not in numbers}
         algorithm, noisy = self.algorithm(eta=1.0, **build), numbers.get("sigma", 0) != 0
         noise = max([int(build[name]) for name in STEPS if name in build], default=1) if noisy else 0
+        tosses = coins(algorithm)
 
         def scene(of: FunctionClass, stationary: bool) -> Scene:
-            _, clients = federation(int(numbers.get("M", 1)), stationary)
-            outcomes = list(_outcomes(algorithm, clients, exact(numbers["eta"], {}), noise, given))
+            M = int(numbers.get("M", 1))
+            _, clients = federation(M, stationary)
+            memory = {name: _before(name, kind, M) for name, kind in self.memory.items()}
+            eta = exact(numbers["eta"], {})
+            outcomes = list(_outcomes(algorithm, clients, eta, noise, given, memory or None, tosses))
             means: dict[sympy.Expr, Quadratic] = {
                 s: summed(own[s.name](t) * chance for chance, t in outcomes)
                 for s in sorted(statement.symbols, key=str)  # the order of the points is that of the quantities

@@ -110,7 +110,7 @@ def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
 # ------------------------------------------------------------------------------------------------------- rounds and runs
 
 
-class _Asked(vocabulary.Quantity):
+class _Asked(vocabulary.RoundQuantity):
     """A quantity of a round that was asked for."""
 
     round: Round | None = None
@@ -140,7 +140,7 @@ class Round:
     def __getattr__(self, name: str) -> Any:
         known = {n: getattr(vocabulary, n) for n in vocabulary.__all__}
         found = known.get(name)
-        if isinstance(found, vocabulary.Quantity):
+        if isinstance(found, vocabulary.RoundQuantity):
             kind = self.__dict__.get("_kind") or type("_Asked", (_Asked,), {"round": self})
             object.__setattr__(self, "_kind", kind)
             return kind(found.name, real=True, nonnegative=True)

@@ -241,15 +241,14 @@ def new_paper_command(
     name: Annotated[str, typer.Argument(help="short name of the paper, such as scaffold", metavar="NAME")],
     path: Annotated[Path, typer.Option(help="folder in which the paper gets a folder of its own")] = Path("."),
 ) -> None:
-    """Write a paper of your own: statements, checks, algorithm, arenas, figure, tests.  It works at once."""
+    """Write a paper of your own in one file: algorithm, two lemmas, a theorem, an arena.  It works at once."""
     from fedtheory.new_paper import write_paper
 
     for file in write_paper(name, path):
         console().print(str(file))
-    console().print("'FILL IN' in these files says what to write.  First commands to try:")
-    for command in (f"verify --paper {name} --mutate", f"figures {name}_theorem", f"show {name}.thm"):
+    console().print("'FILL IN' says what to write.  First commands to try:")
+    for command in (f"verify --paper {name}", f"figures {name}_thm", f"show {name}.thm"):
         console().print(f"    fedtheory --path {path} {command}")
-    console().print(f"    pytest {path / name}")
 
 
 @app.command("list")

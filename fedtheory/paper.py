@@ -14,25 +14,51 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import partial
+from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
 import outside
-from theory import field
+from theory import catalogue, field, inequalities
 from theory.field import *  # noqa: F403
 from theory.field import Assumption
+from theory.inequalities import FunctionSymbol, VectorSymbol, constants, function, points
 from theory.names import unknown
 from theory.printing import plain
-from theory.proofs.argument import Argument, Language, as_evidence
-from theory.proofs.forms import Infimum, Minimiser, Objective, gradient, value, vector
-from theory.proofs.rules import STRONGLY_POLYAK
+from theory.proofs import own, parallel
+from theory.proofs.argument import Argument
+from theory.proofs.inferences import composed, contract, jensen, polyak, telescope, young
+from theory.proofs.parallel import Vectors
 from theory.properties import Property
-from theory.statement import Bound, Condition, Evidence, Paper, Statement, Term, Words, implied
+from theory.statement import (
+    Bound,
+    Claim,
+    Condition,
+    Evidence,
+    EvidenceKind,
+    F,
+    Paper,
+    Rate,
+    Rates,
+    Relations,
+    Statement,
+    Symbol,
+    Term,
+    Verdict,
+    Words,
+    X,
+    at_most,
+    implied,
+)
 
 _NAMES = {
     "sigma": "noise", "zeta_star": "heterogeneity", "D": "optimisation", "Delta": "optimisation"
@@ -47,7 +73,10 @@ class OwnPaper(Paper):
         self.symbols = dict(field.SYMBOLS)
         self.where = {} if step is None else {field.h: sympy.sympify(step)}
         self.algorithms: dict[str, Callable[..., Any]] = {}
-        self.proofs: list[Evidence] = []
+        self.memory: Mapping[str, str] = {}
+        self.quantities: dict[str, Callable[[Any], Any]] = {}
+        self.starts: dict[sympy.Symbol, sympy.Expr] = {}
+        self.checks: list[Evidence] = []
         self.arenas: list[Any] = []
         weights = self.say(
             "setting", "weights", "", Words("F is the mean of the F_m."), gives={Property.EQUAL_WEIGHTS: ()}
@@ -59,36 +88,72 @@ class OwnPaper(Paper):
         """What a paper in a folder has in its modules, by their names."""
         return {
             "statements": SimpleNamespace(paper=self, __name__=self.name),
-            "algorithms": SimpleNamespace(ALGORITHMS=self.algorithms),
-            "checks": SimpleNamespace(evidence=lambda: list(self.proofs)),
-            "arenas": SimpleNamespace(ARENAS=self.arenas, evidence=self._of_arenas),
+            "algorithms": SimpleNamespace(ALGORITHMS=self.algorithms, MEMORY=self.memory, __name__=self.name),
+            "checks": SimpleNamespace(evidence=lambda: list(self.checks), QUANTITIES=self.quantities),
+            "arenas": SimpleNamespace(ARENAS=[one.arena for one in self.arenas], evidence=self._of_arenas),
+            "figures": _Figures(self),
         }
 
     def _of_arenas(self) -> list[Evidence]:
         from bounds.trials.arena import arena_evidence
 
-        return arena_evidence(self.arenas)
+        return arena_evidence([one.arena for one in self.arenas])
 
-    def algorithm(self, kind: Callable[..., Any], name: str = "") -> None:
-        """The paper's algorithm: a dataclass with a method `round`; its rounds are what the lemmas are about."""
+    def algorithm(self, kind: Callable[..., Any], name: str = "", memory: Mapping[str, str] | None = None) -> None:
+        """The paper's algorithm: a dataclass with a method `round`; its rounds are what the lemmas are about.
+
+        memory  what its memories may be before the round of a lemma, by their names: "any", or "sum 0" over the clients; of
+                others it is the first round
+        """
+        if wrong := sorted({*(memory or {}).values()} - {"any", "sum 0"}):
+            raise ValueError(f"memory {wrong[0]!r}: expected 'any' or 'sum 0'")
         _forget()
-        self.algorithms[name or getattr(kind, "__name__", "algorithm")] = kind
+        self.algorithms[name or _name_of(kind)] = kind
+        self.memory = dict(memory or {})
+        if f"{self.name}.{_name_of(kind)}" not in self.statements:
+            self.say("algorithm", _name_of(kind), "", Words(f"As its code says: {_function(kind).__doc__ or name}"))
+
+    def quantity(
+        self, name: str, meaning: str, unit: Any, of: Callable[[Any, Mapping[str, Any]], Any], start: Any = 0
+    ) -> field.RoundQuantity:
+        """A quantity of the paper's own, >= 0; its `next` is the same after the round, its `last` after R rounds.
+
+        unit   made of X, that of x, and F, that of F(x)
+        of     a function of a trace (`simulations.exact.trace`), and of its memories before or after the round
+        start  before the first round
+        """
+        one = field.OwnQuantity(name, real=True, nonnegative=True)
+        for each, when in ((one, "before a round"), (one.next, "after it"), (one.last, "after R rounds")):
+            self.symbols[each.name] = Symbol(
+                each.name, each.name, f"{meaning}, {when}", sympy.sympify(unit), each, None
+            )
+        self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
+        self.quantities[one.next.name] = lambda t: of(t, t.memory)
+        return one
 
     def assume(self, name: str, words: str, **gives: Sequence[Any]) -> Assumption:
         """An assumption of the paper's own, with properties by their names in `Property`, each with its constants."""
-        given: dict[StrEnum, tuple[Any, ...]] = {Property[key.upper()]: tuple(own) for key, own in gives.items()}
+        known = {one.name.lower(): one for one in Property}
+        if wrong := sorted(gives.keys() - known):
+            raise ValueError(f"assumption {name}: {unknown('property', wrong[0], list(known))}")
+        given: dict[StrEnum, tuple[Any, ...]] = {known[key]: tuple(several) for key, several in gives.items()}
         return Assumption(name, words, given)
 
     def lemma(self, claim: Any, name: str = "", **about: Any) -> Statement:
-        """A lemma: an inequality between quantities of a round.
+        """A lemma: an inequality between quantities of a round, or between points and functions (`points`, `function`).
 
-        claim  such as drift <= 6 * h**2 * grad_sq
+        claim  such as drift <= 6 * h**2 * grad_sq; with names for its terms at_most(drift, gradient=6 * h**2 * grad_sq); or
+               another claim of `theory.statement`
         name   its id without the paper's short name; lemma1, lemma2 ... by default
         when   a condition, or several
         given  assumptions
-        by     its proof: a function of an `Argument`; or lemmas and inferences, as `theorem` has them
+        by     its proof: assumptions and inferences about a round, such as [smooth, noise, jensen]; or lemmas and
+               inferences, as `theorem` has them; or a function of an `Argument`
+        where  definitions of symbols
+        rests_on  lemmas that it follows from, where `by` does not say so
+        note   what a reader should know
 
-        Raises ValueError for what is no inequality, and for an assumption that is none.
+        Raises ValueError for what is no inequality, for an assumption that is none, and for an unknown symbol.
         """
         return self._state("lemma", claim, name, **about)
 
@@ -108,24 +173,116 @@ class OwnPaper(Paper):
         when: Any = (),
         given: Iterable[Assumption] = (),
         by: Any = (),
+        where: Mapping[sympy.Symbol, Any] | None = None,
+        rests_on: Iterable[Statement] = (),
+        note: str = "",
     ) -> Statement:
         _forget()
         same = [s for s in self.statements.values() if s.kind == kind]
         name = name or f"{kind}{len(same) + 1}"
         assumed = [self._assumption(one) for one in given]
-        bound, conditions = bound_of(claim), _conditions(when)
-        symbols = set().union(claim.free_symbols, *(c.relation.free_symbols for c in conditions))
-        where = {s: e for s, e in self.where.items() if s in symbols}
-        if {field.mu, field.L} <= symbols:
+        stated, conditions = self._claim(claim), _conditions(when)
+        here = Statement("", kind, "", stated, tuple(conditions)).symbols
+        defined = {s: e for s, e in self.where.items() if s in here} | dict(where or {})
+        if {field.mu, field.L} <= here:
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
-        proof = by if callable(by) else None
-        rests_on = [one for one in (() if proof else by) if isinstance(one, Statement)]
-        said = self.say(kind, name, kind, bound, when=conditions, where=where, assumes=assumed, rests_on=rests_on)
-        if proof is None and by:
-            proof = _composed(by)
+        self._declare(here, note)
+        proof = by if callable(by) else composed(by, self._vectors) if by else None
+        used = [*rests_on, *(one for one in (() if callable(by) else by) if isinstance(one, Statement))]
+        said = self.say(
+            kind, name, kind, stated, when=conditions, where=defined, assumes=assumed, rests_on=used, note=note
+        )
         if proof is not None:
-            self.proofs.append(as_evidence(name, "ledger", proof, LANGUAGE, self.name))
+            self.test(said, partial(self._proved, proof), "ledger")
+        if any(isinstance(s, VectorSymbol) for s in here):
+            self.test(said, _of_functions, "certificate")
         return said
+
+    def _claim(self, claim: Any) -> Claim:
+        """A claim of `theory.statement`, from itself or from an inequality."""
+        if isinstance(claim, get_args(Claim)):
+            return claim
+        if isinstance(claim, Relational) and claim.atoms(VectorSymbol):
+            return Relations((claim,))
+        return bound_of(claim)
+
+    def _declare(self, symbols: set[Any], about: str) -> None:
+        """Symbols of points and functions are declared as they come.  Raises ValueError for another that is unknown."""
+        for s in sorted(symbols, key=str):
+            if isinstance(s, VectorSymbol):
+                self.symbols.setdefault(s.name, Symbol(s.name, s.name, "a point", X, s, None))
+            elif isinstance(s, FunctionSymbol):
+                self.symbols.setdefault(s.name, Symbol(s.name, s.name, f"a function, {s.of}", F, s, None))
+            elif s.name not in self.symbols or self.symbols[s.name].sympy != s:
+                says = (
+                    unknown("symbol", s.name, list(self.symbols)) if s.name not in self.symbols else f"another {s.name}"
+                )
+                raise ValueError(f"{self.name}: {says}; expected the field's symbols, or those that p.symbol declares")
+
+    def test(
+        self, statement: Statement, check: Callable[[Statement, bool], Verdict], kind: EvidenceKind = "search"
+    ) -> None:
+        """A check of the author's own: a function of a statement, and of whether to take its time, to a `Verdict`."""
+        _forget()
+        self.checks.append(Evidence(statement.id, kind, check))
+
+    def cases(
+        self, statement: Statement, cases: Mapping[str, Sequence[Any]] | Callable[[], Any], left: sympy.Expr
+    ) -> None:
+        """Test a bound in numbers.
+
+        cases  symbol -> its numbers, which are all combined; or a function that gives values of symbols, by name; those
+               outside the conditions are left out
+        left   what the left side is in a case, as a formula in these symbols
+        """
+        claim = statement.claim
+        if not isinstance(claim, Bound):
+            raise ValueError(f"{statement.id}: expected a bound")
+        names = sorted(map(str, left.free_symbols))
+        value, needed = sympy.lambdify(names, left, "numpy"), catalogue.properties(statement)
+
+        def measured(at: Mapping[str, Any]) -> float:
+            with np.errstate(all="ignore"):  # outside a changed condition numbers may be too large
+                return float(value(*(np.float64(at[name]) for name in names)))
+
+        def check(changed: Statement, full: bool) -> Verdict:
+            every = (
+                cases() if callable(cases) else (dict(zip(cases, at, strict=True)) for at in product(*cases.values()))
+            )
+            return own.on_cases(changed, claim.quantity, every, measured, needed)
+
+        self.test(statement, check)
+
+    def vectors(self, of: Argument) -> Vectors:
+        """The vectors of a round of the paper's algorithm, for a proof by a function.  Raises ValueError for none."""
+        return self._vectors(of)[1]
+
+    def _vectors(self, of: Argument) -> tuple[str, Vectors]:
+        """The name of the paper's algorithm, and the vectors of its round in the step size of a statement."""
+        from bounds.defaults import algorithm_of
+        from bounds.parallel import parallel_round
+
+        algorithm = algorithm_of(self.name)
+        if algorithm is None:
+            raise ValueError(
+                f"{self.name} has {len(self.algorithms)} algorithms: expected one for a proof about its round"
+            )
+        step, eta = of.statement.where.get(field.h), field.eta
+        ours = {eta: field.h * eta / step} if step is not None else {}
+        return _name_of(algorithm), Vectors(parallel_round(algorithm).at(ours))
+
+    def _proved(self, proof: Callable[[Argument], None], statement: Statement, full: bool) -> Verdict:
+        """A proof of a statement, with the form of the algorithm's round where it has one."""
+        argument = Argument(statement, parallel.LANGUAGE)
+        try:
+            with suppress(ValueError):
+                name, vectors = self._vectors(argument)
+                argument.language = parallel.language(self.statements[f"{self.name}.{name}"], vectors)
+            argument.language = parallel.with_quantities(argument.language, self.starts)
+            proof(argument)
+        except ValueError as error:
+            argument.fail("the proof", str(error))
+        return argument.verdict()
 
     def _assumption(self, given: Assumption) -> Statement:
         if not isinstance(given, Assumption):
@@ -133,14 +290,36 @@ class OwnPaper(Paper):
         known = self.statements.get(f"{self.name}.{given.name}")
         return known or self.say("assumption", given.name, "", Words(given.words), gives=given.gives)
 
-    def arena(self, statement: Statement, problem: Any, algorithm: Any, rounds: int, **settings: Any) -> Any:
-        """A bound against a run: see `bounds.trials.arena.Arena`; `plot("thm.pdf")` of what it returns draws it."""
+    def arena(
+        self, statement: Statement, problem: Any, rounds: int, algorithm: Any = None, name: str = "", **settings: Any
+    ) -> OwnArena:
+        """A bound against a run; `plot("thm.pdf")` of what it returns draws it.
+
+        problem    such as problem("quadratic", d=5, M=4, L=1.0, mu=0.1)
+        algorithm  the paper's own, unless told
+        settings   x0, seeds, fractions and given of `bounds.trials.arena.Arena`; all others are the algorithm's, such as K=3
+
+        Raises ValueError for settings that the algorithm does not have, or lacks.
+        """
+        from bounds.defaults import algorithm_of
         from bounds.trials.arena import Arena
 
-        found = Arena(statement.id, f"arena {len(self.arenas) + 1}", problem, algorithm, rounds, **settings)
         _forget()
-        self.arenas.append(found)
-        return found
+        kind = algorithm or algorithm_of(self.name)
+        if kind is None:
+            raise ValueError(f"{self.name} has {len(self.algorithms)} algorithms: expected algorithm=... for an arena")
+        known = {one.name for one in fields(Arena)}
+        other = {key: value for key, value in settings.items() if key not in known}
+        about, made = {key: value for key, value in settings.items() if key in known}, partial(kind, **other)
+        try:
+            made(eta=1.0)
+        except TypeError as error:
+            raise ValueError(
+                f"arena with {other or 'no settings'}: {error}; expected the settings of the algorithm"
+            ) from None
+        name = name or f"{_name_of(kind)}, arena {len(self.arenas) + 1}"
+        self.arenas.append(OwnArena(Arena(statement.id, name, problem, made, rounds, **about)))
+        return self.arenas[-1]
 
     def check(self, *statements: Statement, full: bool = False) -> Report:
         """The verdicts of all statements, or of some: units, exact search, worst cases, proofs, runs."""
@@ -150,8 +329,69 @@ class OwnPaper(Paper):
         return Report(tuple(verify(chosen, full)))
 
     def __repr__(self) -> str:
-        own = [s for s in self.statements.values() if s.kind in ("lemma", "theorem")]
-        return "\n".join([f"{self.name}: {self.title}", *(f"  {s.id.partition('.')[2]}: {_claim(s)}" for s in own[:8])])
+        some = [s for s in self.statements.values() if s.kind in ("lemma", "theorem")][:8]
+        return "\n".join([f"{self.name}: {self.title}", *(f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in some)])
+
+
+@dataclass(frozen=True)
+class OwnArena:
+    """A bound, and the problem and algorithm that test it."""
+
+    arena: Any
+
+    def plot(self, file: str) -> Path:
+        """Draw the bound, its terms and what is measured, in the format of the file's ending; returns its path.
+
+        Raises ValueError for an ending that matplotlib does not know.
+        """
+        from figures.bound_against_run import draw
+        from figures.files import writable
+
+        canvas = draw(self.arena.statement, [self.arena]).canvas
+        writable(Path(file), canvas.canvas.get_supported_filetypes())
+        canvas.savefig(file)
+        return Path(file)
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """The figures of a paper: each bound in its arenas."""
+
+    paper: OwnPaper
+
+    @property
+    def FIGURES(self) -> list[Any]:
+        """One for each statement that has arenas."""
+        from figures.bound_against_run import draw
+        from figures.gallery import Picture
+
+        several: dict[str, list[Any]] = {}
+        for one in self.paper.arenas:
+            several.setdefault(one.arena.statement, []).append(one.arena)
+        return [
+            Picture(id_.replace(".", "_"), "the bound against runs", partial(draw, id_, of), (id_,), partial(tuple, of))
+            for id_, of in several.items()
+        ]
+
+
+def problem(name: str, **settings: Any) -> Callable[[], Any]:
+    """A problem by its name in `fedtheory.problems`, with its settings; built when it is needed.  Raises UnknownName."""
+    from fedtheory.registries import problems
+
+    return partial(problems[name], **settings)
+
+
+def rates(soft: Sequence[str] = (), **rounds: Any) -> Rates:
+    """Rounds to an accuracy, up to constants, by cases such as strongly_convex=...; in the cases `soft` up to logarithms."""
+    return Rates(
+        tuple(Rate(case.replace("_", " "), sympy.sympify(e), sympy.S.One, case in soft) for case, e in rounds.items())
+    )
+
+
+def _of_functions(statement: Statement, full: bool) -> Verdict:
+    """An inequality between points and functions, for all of them."""
+    (relation,) = statement.claim.relations if isinstance(statement.claim, Relations) else (sympy.true,)
+    return inequalities.decided(relation, [c.relation for c in statement.when])
 
 
 @dataclass(frozen=True)
@@ -180,6 +420,14 @@ class Report:
         return "\n".join(lines)
 
 
+def _function(kind: Callable[..., Any]) -> Callable[..., Any]:
+    return kind.func if isinstance(kind, partial) else kind
+
+
+def _name_of(kind: Callable[..., Any]) -> str:
+    return getattr(_function(kind), "__name__", "algorithm")
+
+
 def in_one_line(witness: Mapping[str, Any]) -> str:
     """A witness in one line; floating-point numbers with six digits."""
     return ", ".join(
@@ -187,10 +435,11 @@ def in_one_line(witness: Mapping[str, Any]) -> str:
     )
 
 
-def _claim(statement: Statement) -> str:
+def _shown(statement: Statement) -> str:
     claim = statement.claim
-    assert isinstance(claim, Bound)
-    return f"{plain(claim.quantity)} {claim.sign} {plain(claim.value)}"
+    if isinstance(claim, Bound):
+        return f"{plain(claim.quantity)} {claim.sign} {plain(claim.value)}"
+    return ", ".join(map(plain, claim.relations)) if isinstance(claim, Relations) else type(claim).__name__.lower()
 
 
 def paper(name: str, title: str = "", *, step: Any = None, citation: str = "") -> OwnPaper:
@@ -231,7 +480,7 @@ def _terms(value: sympy.Expr) -> tuple[Term, ...]:
     found: dict[str, sympy.Expr] = {}
     for part in sympy.Add.make_args(value):
         names = {s.name for s in part.free_symbols}
-        own = [s.name for s in sorted(part.free_symbols, key=str) if isinstance(s, field.Quantity)]
+        own = [s.name for s in sorted(part.free_symbols, key=str) if isinstance(s, field.RoundQuantity)]
         name = next(iter(own), next((word for s, word in _NAMES.items() if s in names), "term"))
         number = sum(
             other == name or (other.startswith(f"{name}_") and other[len(name) + 1 :].isdigit()) for other in found
@@ -248,86 +497,7 @@ def _conditions(when: Any) -> list[Condition]:
     return [one if isinstance(one, Condition) else Condition(one) for one in several]
 
 
-# ------------------------------------------------------------------------------------- proofs from lemmas and inferences
-
-
-objective, point, next_point = Objective("F"), vector("x"), vector("x_next")
-minimiser, infimum = Minimiser("x*", objective), Infimum("F*", objective)
-_MEANS = {
-    field.gap: value(objective, point) - infimum,
-    field.gap.next: value(objective, next_point) - infimum,
-    field.grad_sq: gradient(objective, point) ** 2,
-    field.dist2: (point - minimiser) ** 2,
-    field.dist2.next: (next_point - minimiser) ** 2,
-}
-LANGUAGE = Language(
-    _MEANS,
-    {},
-    (*_MEANS, field.drift, field.sigma, field.zeta, field.Delta, field.D),
-    start={field.gap: field.Delta, field.dist2: field.D**2},
-    following={field.gap: field.gap.next, field.dist2: field.dist2.next},
-    last={field.gap: field.gap.last},
-    mean={field.grad_sq.mean: field.grad_sq},
-    average={field.gap.average: field.gap},
-)
-
-
-@dataclass(frozen=True)
-class Inference:
-    """A step of a proof, by name: what it makes of the fact so far."""
-
-    name: str
-    step: Callable[[Argument, Any], Any]
-
-
-def _polyak(p: Argument, fact: Any) -> Any:
-    """2 mu gap <= grad_sq, for a strongly convex F."""
-    rule = p.by(STRONGLY_POLYAK, objective, point, infimum)
-    return p.put(fact, p.have("strongly convex", field.grad_sq, ">=", 2 * field.mu * field.gap, rule))
-
-
-def _contract(p: Argument, fact: Any) -> Any:
-    """From next <= keeps * state + noise in each round to the last one."""
-    from theory.proofs.sequences import lasting
-
-    state = next((s for s in (field.gap, field.dist2) if fact.quantity == s.next), field.gap)
-    keeps = sympy.factor(sympy.expand(fact.value).coeff(state))
-    return lasting(p, fact, state, keeps, field.R)
-
-
-def _telescope(p: Argument, fact: Any) -> Any:
-    """From next <= state - progress + noise in each round to the mean of the progress."""
-    from theory.proofs.sequences import averaged
-
-    state = next((s for s in (field.gap, field.dist2) if fact.quantity == s.next), field.gap)
-    return averaged(p, fact, state, field.grad_sq, field.R)
-
-
-polyak, contract, telescope = (
-    Inference("PL", _polyak),
-    Inference("contract", _contract),
-    Inference("telescope", _telescope),
-)
-
-
-def _composed(by: Iterable[Any]) -> Callable[[Argument], None]:
-    """The proof that puts lemmas into the first one and then infers, in the given order."""
-    several = list(by)
-    for one in several:
-        if not isinstance(one, Statement | Inference):
-            raise ValueError(f"by: {one!r}: expected lemmas, and polyak, contract or telescope")
-
-    def proof(p: Argument) -> None:
-        fact: Any = None
-        for one in several:
-            if isinstance(one, Inference):
-                fact = one.step(p, fact)
-            else:
-                claimed = p.claim(one.id.partition(".")[2])
-                fact = claimed if fact is None else p.put(fact, claimed)
-        p.conclude(fact)
-
-    return proof
-
-
-__all__ = [*field.__all__, "bound_of", "contract", "paper", "polyak", "telescope"]
+__all__ = [
+    *field.__all__, "F", "X", "at_most", "bound_of", "constants", "contract", "function", "jensen", "paper", "points",
+    "polyak", "problem", "rates", "telescope", "young",
+]  # fmt: skip

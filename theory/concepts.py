@@ -49,6 +49,7 @@ CONCEPTS: Mapping[str, sympy.Expr] = {
     # What theorems bound
     "gap of the average": F,
     "gap of the last iterate": F,
+    "squared distance of the last iterate": X**2,
     "smallest squared gradient": F**2 / X**2,
     "mean squared gradient": F**2 / X**2,
 }

@@ -1,7 +1,7 @@
 """The field's symbols, quantities and assumptions, ready for a paper of one's own: each with unit, concept and LaTeX.
 
     gap        F(x_r) - F*         gap.next after the round, gap.last after R rounds, gap.average of the averaged iterate
-    dist2      ||x_r - x*||^2      dist2.next
+    dist2      ||x_r - x*||^2      dist2.next, dist2.last
     grad_sq    ||grad F(x_r)||^2   grad_sq.next, grad_sq.mean over the rounds, grad_sq.smallest
     drift      the mean over clients and local steps of ||y - x_r||^2
 
@@ -24,42 +24,51 @@ from theory.statement import Symbol
 SYMBOLS: dict[str, Symbol] = {}
 
 
-class Quantity(sympy.Symbol):
+class RoundQuantity(sympy.Symbol):  # sympy prints a `Quantity` as one of physics
     """A quantity before a round.  `next`, `last`, `average`, `mean`, `smallest` are the same at other times of a run."""
 
-    def _at(self, time: str) -> Quantity:
+    def _at(self, time: str) -> RoundQuantity:
         name = _TIMES.get((self.name, time))
         if name is None:
             known = ", ".join(other for one, other in _TIMES if one == self.name) or "none"
             raise AttributeError(f"{self.name}.{time}: expected one of {known}")
         found = SYMBOLS[name].sympy
-        assert isinstance(found, Quantity)
+        assert isinstance(found, RoundQuantity)
         return found
 
     @property
-    def next(self) -> Quantity:
+    def next(self) -> RoundQuantity:
         """After the round."""
         return self._at("next")
 
     @property
-    def last(self) -> Quantity:
+    def last(self) -> RoundQuantity:
         """After R rounds."""
         return self._at("last")
 
     @property
-    def average(self) -> Quantity:
+    def average(self) -> RoundQuantity:
         """Of the average of x_0 ... x_R, with the paper's weights."""
         return self._at("average")
 
     @property
-    def mean(self) -> Quantity:
+    def mean(self) -> RoundQuantity:
         """The mean over the rounds 0 ... R - 1."""
         return self._at("mean")
 
     @property
-    def smallest(self) -> Quantity:
+    def smallest(self) -> RoundQuantity:
         """The smallest of the rounds 0 ... R."""
         return self._at("smallest")
+
+
+class OwnQuantity(RoundQuantity):
+    """A quantity of a paper's own: `next` after the round, `last` after R rounds."""
+
+    def _at(self, time: str) -> RoundQuantity:
+        if time not in ("next", "last"):
+            raise AttributeError(f"{self.name}.{time}: expected one of next, last")
+        return OwnQuantity(f"{self.name}_{time}", real=True, nonnegative=True)
 
 
 _TIMES: dict[tuple[str, str], str] = {}
@@ -73,8 +82,8 @@ def _symbol(name: str, latex: str, meaning: str, unit: Any = NUMBER, concept: st
 
 def _quantity(
     name: str, latex: str, meaning: str, unit: Any, concept: str | None = None, of: str = "", time: str = ""
-) -> Quantity:
-    found = Quantity(name, real=True, nonnegative=True)
+) -> RoundQuantity:
+    found = RoundQuantity(name, real=True, nonnegative=True)
     SYMBOLS[name] = Symbol(name, latex, meaning, sympy.sympify(unit), found, concept)
     if of:
         _TIMES[of, time] = name
@@ -105,6 +114,7 @@ _quantity("gap_last", r"\mathbb{E}F(x_R)-F^*", "gap after R rounds", F, "gap of 
 _quantity("gap_average", r"\mathbb{E}F(\bar x_R)-F^*", "gap of the averaged iterate", F, "gap of the average", "gap", "average")
 dist2 = _quantity("dist2", r"\mathbb{E}\|x_r-x^*\|^2", "squared distance before a round", X**2)
 _quantity("dist2_next", r"\mathbb{E}\|x_{r+1}-x^*\|^2", "squared distance after the round", X**2, None, "dist2", "next")
+_quantity("dist2_last", r"\mathbb{E}\|x_R-x^*\|^2", "squared distance after R rounds", X**2, "squared distance of the last iterate", "dist2", "last")
 grad_sq = _quantity("grad_sq", r"\mathbb{E}\|\nabla F(x_r)\|^2", "squared gradient before a round", _GRAD)
 _quantity("grad_next", r"\mathbb{E}\|\nabla F(x_{r+1})\|^2", "squared gradient after the round", _GRAD, None, "grad_sq", "next")
 _quantity("grad_mean", r"\frac1R\sum_{r<R}\mathbb{E}\|\nabla F(x_r)\|^2", "mean squared gradient", _GRAD,

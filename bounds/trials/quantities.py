@@ -40,6 +40,7 @@ class Quantity:
 QUANTITIES: Mapping[str, Quantity] = {
     "gap of the average": Quantity("gap_average", r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)"),
     "gap of the last iterate": Quantity("gap", r"$\mathbb{E}[f(w^{(R)})-f(w^{(*)})]$  (units of $f$)"),
+    "squared distance of the last iterate": Quantity("dist2", r"$\mathbb{E}\|x^{(R)}-x^*\|^2$  (units of $x^2$)"),
     "smallest squared gradient": Quantity(
         "grad_sq", r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)", "smallest"
     ),

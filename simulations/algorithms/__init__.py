@@ -29,7 +29,7 @@ def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[...
     found: dict[str, Callable[..., Algorithm]] = {}
     for module in modules:
         for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():
-            if name in found:
+            if found.get(name, build) is not build:
                 raise ValueError(f"{module.__name__}: {name!r} is another paper's algorithm: expected a new name")
             found[name] = build
     return found

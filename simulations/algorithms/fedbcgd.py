@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -581,6 +581,7 @@ class SLocalGD(LocalSGD):
     another q, and in a round for a problem that offers no `local_gradient`.
     """
 
+    coin: ClassVar[str] = "q"
     q: float = 1.0
 
     def __post_init__(self) -> None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.baselines import Scaffnew
-from simulations.algorithms.fedbcgd import SLocalGD
 from simulations.algorithms.minibatch import CentralSGD
 from simulations.compressors import Compressor
 from simulations.problems import Array, Problem
@@ -231,8 +230,13 @@ def coins_of(problem: Problem, algorithm: Algorithm) -> Law | None:
 
     Raises ValueError where there are more than 3000 numbers of local steps.
     """
+    name = getattr(algorithm, "coin", None)  # the setting that is the chance of a number below it
     match algorithm:
-        case Scaffnew(p=1) | SLocalGD(q=1):
+        case _ if name is not None:
+            chance = getattr(algorithm, name)
+            chances, coins = np.array([chance, 1 - chance]), np.array([chance / 2, (1 + chance) / 2])
+            coins, chances = coins[chances > 0], chances[chances > 0]
+        case Scaffnew(p=1):
             coins, chances = np.full(1, 0.5), np.ones(1)
         case Scaffnew():  # one coin for each number of local steps
             count = log(_REST) / np.log1p(-algorithm.p)
@@ -242,9 +246,6 @@ def coins_of(problem: Problem, algorithm: Algorithm) -> Law | None:
             chances = algorithm.p * (1 - algorithm.p) ** steps
             chances[-1] += 1 - chances.sum()
             coins = -np.expm1((steps + 0.5) * np.log1p(-algorithm.p))  # the middle of those with this number of steps
-        case SLocalGD():
-            chances = np.array([algorithm.q, 1 - algorithm.q])
-            coins = np.array([algorithm.q / 2, (1 + algorithm.q) / 2])
         case CentralSGD():  # whose gradient
             chances = np.full(problem.M, 1 / problem.M) if problem.weights is None else problem.weights
             coins = np.cumsum(chances) - chances / 2

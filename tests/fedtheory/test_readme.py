@@ -148,8 +148,16 @@ def test_a_claim_has_the_answer_that_the_page_shows(code: str, shown: str, capsy
     try:
         exec(code, {"__name__": "page"})
     finally:
-        outside.remove("fedanchor")
+        for name in [name for name, package in outside.packages().items() if not package]:
+            outside.remove(name)
     assert words_of(capsys.readouterr().out) == words_of(shown)
+
+
+def test_the_page_has_the_template() -> None:
+    """What `fedtheory new-paper` writes, but for its first and last line and the names."""
+    text = (ROOT / "fedtheory" / "template" / "statements.py.txt").read_text().replace("__NAME__", "fedanchor")
+    lines = text.replace("FILL IN: its title", "Anchored local SGD").splitlines()[2:-1]
+    assert "\n".join(lines) in PAGES["check.md"]
 
 
 def test_the_readme_answers_a_claim_as_it_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from sympy.logic.boolalg import Boolean
 
 from theory.proofs.argument import Argument, Fact, spread_out
 from theory.proofs.arithmetic import at_least, at_most, everywhere
-from theory.proofs.forms import Family, families_of
+from theory.proofs.forms import Family, families_of, replaced
 from theory.proofs.ledger import powers
 from theory.proofs.rules import ONE_MINUS, Instance
 
@@ -115,11 +115,13 @@ def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, 
     start = state.subs(dict(p.language.start), simultaneous=True)
     value = spread_out(keeps**rounds * start + spread_out(noise / loses))
     last = [part for part in _parts(p, state) if part in p.language.last]
+    reason = "the recursion round after round"
+    if len(last) > 1 and len(last) == len(_parts(p, state)):
+        return p.by_hand(reason, replaced(state, p.language.last), "<=", value, recursion)
     if len(last) != 1:
         p.fail("the last round", f"expected exactly one part of {state} with a name after the last round")
         return recursion
     weight = sympy.expand(state).coeff(last[0])  # the other parts are not negative, and dropped
-    reason = "the recursion round after round"
     return p.by_hand(reason, p.language.last[last[0]], "<=", spread_out(value / weight), recursion)
 
 

@@ -1,0 +1,87 @@
+"""What a first paper gets wrong: one clear message each, and counter-models that keep the paper's definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sympy
+
+import outside
+from fedtheory.paper import F, K, L, R, X, drift, eta, gap, grad_sq, h, mu, paper, problem, smooth
+from simulations.algorithms.sfl import PFL
+from theory.names import UnknownName
+from theory.proofs.argument import Argument
+from theory.statement import Status
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """No other test sees these papers."""
+    yield
+    for name in [name for name, package in outside.packages().items() if not package]:
+        outside.remove(name)
+
+
+def of_field() -> Any:
+    p = paper("first", step=K * eta)
+    p.algorithm(PFL)
+    return p
+
+
+_G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda p: p.lemma(drift <= h**2 * _G), "unknown symbol 'grad_sp'; did you mean grad_sq"),
+        (
+            lambda p: p.lemma(drift <= h**2 * grad_sq, when=h <= 1 / _mu),
+            "first: another mu; expected the field's symbols",
+        ),
+        (lambda p: p.assume("mine", "Smooth.", smoth=(L,)), "unknown property 'smoth'; did you mean smooth"),
+        (lambda p: p.symbol("Lf", "L_f", "smoothness", F / X**2, concept="smothness"), "did you mean smoothness"),
+        (lambda p: p.symbol("Lf", "L_f", "smoothness", F, concept="smoothness"), "has dimension"),
+        (lambda p: p.lemma(drift <= h**2 * grad_sq, given=["smooth"]), "expected assumptions"),
+        (lambda p: p.algorithm(PFL, memory={"c": "some"}), "memory 'some': expected 'any' or 'sum 0'"),
+        (lambda p: p.arena(p.theorem(gap.last <= gap, "t"), None, 10, tau=3), "arena with {'tau': 3}.*'tau'"),
+        (lambda p: problem("quadratc"), "unknown problem 'quadratc'; did you mean quadratic"),
+        (lambda p: gap.later, "has no attribute 'later'"),
+    ],
+)
+def test_one_clear_message(wrong: Any, says: str) -> None:
+    with pytest.raises((ValueError, UnknownName, AttributeError), match=says):
+        wrong(of_field())
+
+
+def test_a_counter_model_keeps_the_definitions() -> None:
+    """h = K eta, also in a step that its author writes in both."""
+    p = of_field()
+
+    def proof(a: Argument) -> None:
+        a.require("small", sympy.Le(L * eta * K + L * h, sympy.Rational(1, 2)))
+
+    said = p.lemma(drift <= h**2 * grad_sq, when=[h <= 1 / (3 * L), eta <= 1 / L], given=[smooth], by=proof)
+    (check,) = [e.check for e in p.checks if e.statement == said.id]
+    found = check(said, False)
+    assert found.status is Status.BROKEN
+    at = {name: sympy.Rational(value) for name, value in found.witness.items() if name != "step"}
+    assert at["eta_tilde"] == at["K"] * at["eta"] and at["L"] * 2 * at["eta_tilde"] > sympy.Rational(1, 2)
+
+
+def test_a_true_step_that_needs_a_definition_is_proved() -> None:
+    p = of_field()
+
+    def proof(a: Argument) -> None:
+        a.require("small", sympy.Le(L * eta, sympy.Rational(1, 3)))
+
+    said = p.lemma(drift <= h**2 * grad_sq, when=h <= 1 / (3 * L), given=[smooth], by=proof)
+    (check,) = [e.check for e in p.checks if e.statement == said.id]
+    assert check(said, False).status is Status.OPEN  # the step is proved; the claim is not concluded
+
+
+def test_a_bound_after_rounds_needs_its_symbols_only() -> None:
+    p = of_field()
+    assert p.theorem(gap.last <= (1 - mu * h) ** R, "t").where == {h: K * eta}
