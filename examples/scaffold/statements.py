@@ -1,7 +1,5 @@
-"""SCAFFOLD in the field's letters: M for N, L for beta, Delta for F.  Of the paper Theorems I and III were read.
-
-The lemmas are as others restate them, with constants that were derived again; the explicit theorems follow from them.
-"""
+"""SCAFFOLD in the field's letters: M for N, L for beta, Delta for F.  Of the paper Theorems I and III were read.  The lemmas
+are as others restate them, with constants that were derived again; the explicit theorems follow from them."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -35,6 +33,10 @@ class WarmSCAFFOLD(SCAFFOLD):
             memory["c"] = memory["c_j"].mean(axis=2)
         return super().round(problem, x, eta, draws, watch, memory)
 
+    def symbols(self, problem: Problem) -> dict[str, float]:
+        """M clients, S of them a round, K local steps."""
+        return {"M": float(problem.M), "S": float(self.participants(problem)), "K": float(self.tau)}
+
 
 # fmt: off
 paper = paper("scaffold", "SCAFFOLD: Stochastic Controlled Averaging for Federated Learning", citation="ICML 2020")
@@ -50,7 +52,6 @@ e_sq = _s("e_sq", r"\epsilon", "accuracy of the squared gradient", _sq)
 alike = paper.assume("A1", "(1/M) sum ||grad f_i||^2 <= G^2 + B^2 ||grad f||^2; all f_i convex: G^2 + 2 L B^2 (f - f*).")
 every = [alike, strongly_convex, noise, smooth]
 
-# Lemmas
 grid, last = (1e-3, 0.1, 1.0, 30.0), (1 - mu * eta) ** (R + 1)  # of a recursion with weights (1 - mu eta)^(1 - r)
 lemma1 = paper.lemma(Psi <= 3 * mu * d_0 * exp(-mu * eta * R) + c_1 * eta, when=[mu * eta <= 1, 2 * mu * eta * R >= 1])
 cases = {"mu": (0.2, 1.0, 3.0), "eta": (1e-3, 0.03, 0.1, 0.3, 1.0, 3.0), "R": (1, 9, 1000), "d_0": grid, "c_1": (0.0, *grid)}
@@ -145,6 +146,6 @@ given = (("eta_g", 1.0), *((name, partial(dissimilar, name=name)) for name in "G
 for case, (count, noisy) in product(("strongly_convex", "general_convex", "nonconvex"), ((4, 0.5), (2, 0.5), (1, 0.0))):
     least, kind = (-0.2, WarmSCAFFOLD) if case == "nonconvex" else (0.1, SCAFFOLD)
     quadratics = problem("quadratic", d=3, M=4, L=1.0, mu=least, zeta_star=1.0, delta=0.3, sigma=noisy)
-    name, own = f"S = {count}, sigma = {noisy:g}", (("eta_g", 1.0), ("S", float(count)), ("M", 4.0), ("K", 3.0))
+    name = f"S = {count}, sigma = {noisy:g}"
     paper.arena(paper.statements[f"scaffold.fedavg.{case}"], quadratics, 300, PFL, name, given=given, K=3, S=count)
-    paper.arena(paper.statements[f"scaffold.scaffold.{case}"], quadratics, 100, kind, name, given=own, tau=3, S=count)
+    paper.arena(paper.statements[f"scaffold.scaffold.{case}"], quadratics, 100, kind, name, given=given[:1], tau=3, S=count)
