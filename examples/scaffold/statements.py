@@ -92,7 +92,6 @@ def rounds() -> list[dict[str, float]]:
         found.append(case | {"dist2_next": float(np.mean(ends)), "drift": float(moved) / n})
     return found
 
-
 paper.cases(lemma7, rounds, dist2.next)
 paper.cases(lemma8, rounds, 3 * L * h * drift)
 
