@@ -98,10 +98,10 @@ def two_valued(
     def noise(client: int, turn: int, k: int, at: Vector) -> Vector:
         if not signs or k >= steps:
             return NOTHING
-        first = (turn - 1) * steps
-        if first + steps > len(signs):
+        first, apart = (turn - 1) * steps, Property.INDEPENDENT_NOISE in given or not parallel
+        if apart and first + steps > len(signs):
             raise ValueError(f"turn {turn} of {len(signs) // steps}: expected no more clients than its `participants`")
-        own = signs[first : first + steps] if Property.INDEPENDENT_NOISE in given or not parallel else signs[:steps]
+        own = signs[first : first + steps] if apart else signs[:steps]
         past = own[:k] if parallel else signs[: first + k]
         who = f"{client}" if parallel else "".join(map(str, order[:turn]))
         name = f"{who}:{k}:{''.join('+' if sign > 0 else '-' for sign in past)}"

@@ -122,7 +122,7 @@ def python(page: str) -> list[str]:
 
 (OWN,) = python(README)
 DATA, ALGORITHM = python(PAGES["own.md"])
-NAMES, RUN, ROUND, LEMMA = python(PAGES["python.md"])
+NAMES, RUN, ROUND, LEMMA, PRINTED = python(PAGES["python.md"])
 
 
 def test_the_best_constant_of_a_round_is_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,3 +225,12 @@ def test_the_readme_lists_the_files_with_slow_tests() -> None:
         name = path.relative_to(ROOT).as_posix()
         assert any(fnmatch(name, one) for one in patterns), name
     assert all(list(ROOT.glob(one)) for one in patterns)
+
+
+def test_a_lemma_of_each_paper_holds_on_random_instances() -> None:
+    page: dict[str, Any] = {}
+    exec(PRINTED, page)
+    tests = [test for name, test in page.items() if name.startswith("test_")]
+    assert len(tests) == len(list(catalogue.papers()))
+    for test in tests:
+        test()
