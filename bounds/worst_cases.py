@@ -307,13 +307,15 @@ class _OfTraces:
         return at if sigma is None else {sigma: sigma} | at
 
     def tried(self, statement: Statement, full: bool) -> list[dict[str, Fraction]]:
-        """Two clients with one and two local steps, all clients or one, without noise; with noise one step."""
+        """Two clients, in full three too, with one and two local steps, all clients or one; with noise one step."""
         names, one = {s.name for s in statement.symbols}, Fraction(1)
         own = [letter for letter in self.settings if letter in catalogue.symbols(statement)]
         steps = next((letter for letter in own if self.settings[letter] in STEPS), None)
         several, found = "M" in catalogue.symbols(statement), []
-        for K, S in product((1, 2) if steps else (1,), (2, 1) if "S" in own and "S" in names else (2,)):
-            at = {"M": Fraction(2)} if several else {}
+        sampled = "S" in own and "S" in names
+        clients = (2, 3) if full and several else (2,)
+        for M, K, everyone in product(clients, (1, 2) if steps else (1,), (True, False) if sampled else (True,)):
+            at, S = {"M": Fraction(M)} if several else {}, M if everyone else 1
             at |= {"L": one} | ({"mu": one / 10} if self._constant(statement, "mu") else {}) | dict.fromkeys(own, one)
             at |= {steps: Fraction(K)} if steps else {}
             at |= {self.coin: one / 2} if self.coin in own else {}
