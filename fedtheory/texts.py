@@ -94,7 +94,7 @@ def why_open(statement: Statement) -> str:
 
 def verdict(checked: Checked) -> str:
     """The headline, with the verdict in bold."""
-    return f"**{checked.status}**{cell(checked.headline.removeprefix(checked.status))}"
+    return f"**{checked.status}**{cell(checked.headline).removeprefix(checked.status)}"
 
 
 def first_of(says: str) -> str:
