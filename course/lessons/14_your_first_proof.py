@@ -161,7 +161,7 @@ def _(escape, ft, mo, re, sympy):
         rows = []
         for term in found.group(1).split("; "):
             coefficient, vectors = term.split(" * ", 1)
-            factor = sympy.latex(sympy.sympify(coefficient)).replace(r"\tilde{\eta}", r"\tilde\eta")
+            factor = sympy.latex(sympy.sympify(coefficient)).replace(r"\eta_{tilde}", r"\tilde\eta")
             rows.append(f"| ${factor}$ | ${_typeset(vectors)}$ |")
         return mo.md("| factor | times |\n|:--|:--|\n" + "\n".join(rows))
 
@@ -385,6 +385,7 @@ def _(mo):
 
     > **Lemma 1.** *Let every $F_m$ be $L$-smooth, and $F$ bounded below. Let stochastic gradients be unbiased, with a variance of at
     > most $\sigma^2$, independent across clients. If $\eta\le1/L$, then*
+    >
     > $$\mathbb EF(x^+)-F^*\le F(x)-F^*-\frac\eta2\|\nabla F(x)\|^2+\frac{L\eta^2\sigma^2}{2M}.$$
 
     First the algorithm, as code: the lemma will be about this code.
@@ -451,6 +452,7 @@ def _(mo):
 
     > **Lemma 2.** *Let every $F_m$ be $L$-smooth and convex. Let stochastic gradients be unbiased, with a variance of at most
     > $\sigma^2$, independent across clients. If $\eta\le1/(2L)$, then*
+    >
     > $$\mathbb E\|x^+-x^*\|^2\le\|x-x^*\|^2-\eta\,(F(x)-F^*)+\frac{\eta^2\sigma^2}{M}.$$
 
     Write it, with its proof. The function gets a paper that has the algorithm already. It returns what `lemma` returns.
@@ -537,22 +539,28 @@ def _(mo):
     mo.md(r"""
     ## A list that does not close
 
-    Now the second way to fail. Choose what the list of Lemma 1 has. The lemma stays as it was, and true.
+    Now the second way to fail. Choose what the list of Lemma 1 has. With all assumptions given, the lemma is the same, and true.
     """)
     return
 
 
 @app.cell(hide_code=True)
-def _(mo, noise, smooth):
+def _(bounded_below, mo, noise, smooth):
     lists = {
         "smooth, noise.independent": [smooth, noise.independent],
         "noise.independent": [noise.independent],
         "smooth": [smooth],
         "smooth, noise": [smooth, noise],
     }
+    givens = {
+        "all assumptions": [smooth, bounded_below, noise.independent],
+        "all but independence": [smooth, bounded_below, noise],
+        "all but smoothness": [bounded_below, noise.independent],
+    }
     pick_list = mo.ui.dropdown(list(lists), value="noise.independent", label="by")
-    pick_list
-    return lists, pick_list
+    pick_given = mo.ui.dropdown(list(givens), value="all assumptions", label="given")
+    mo.hstack([pick_list, pick_given], justify="start", wrap=True)
+    return givens, lists, pick_given, pick_list
 
 
 @app.cell(hide_code=True)
@@ -560,26 +568,25 @@ def _(
     L,
     M,
     SGD,
-    bounded_below,
     boxed,
     eta,
     gap,
+    givens,
     grad_sq,
     left_over,
     lists,
     mo,
-    noise,
     paper_on,
     partial,
+    pick_given,
     pick_list,
     sigma,
-    smooth,
 ):
     _made = paper_on(partial(SGD, K=1))
     _made.lemma(
         gap.next <= gap - eta / 2 * grad_sq + L * eta**2 * sigma**2 / (2 * M),
         when=eta <= 1 / L,
-        given=[smooth, bounded_below, noise.independent],
+        given=givens[pick_given.value],
         by=lists[pick_list.value],
     )
     _report = _made.check()
@@ -598,6 +605,10 @@ def _(mo):
       the factor $1/M$ is lost.
 
     Note the first line. The verdict is *tested*: nothing contradicts the lemma. The **proof** is broken, not the lemma.
+
+    Then take an assumption out of *given*, with the complete list. The list now uses a property that the lemma does not have,
+    and the report names it. Here the lemma is false, too. The witness says why: with *noise = shared* all clients have the same
+    noise, and averaging does not help.
 
     Next, an algorithm with local steps. Client $m$ corrects its stochastic gradient $g_m$ by an anchor, so that at $x$ it takes
     the step of all clients:
