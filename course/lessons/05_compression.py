@@ -576,8 +576,7 @@ def _(sympy):
 @app.cell(hide_code=True)
 def _(alpha, mo, q_sym, sympy, tracking_factor):
     mo.md(rf"""
-    This is the factor of $\mathbb E\|e_j\|^2$ per round. With $\alpha=1$ it is
-    ${sympy.latex(sympy.simplify(tracking_factor.subs(alpha, 1)))}$. As a function of $\alpha$ it is a parabola with the second
+    This is the factor of $\mathbb E\|e_j\|^2$ per round. As a function of $\alpha$ it is a parabola with the second
     derivative ${sympy.latex(sympy.factor(sympy.diff(tracking_factor, alpha, 2)))}$, so there is a best $\alpha$ for every $q$.
 
     **Exercise 5.6.** Give the best $\alpha$, as a function of $q$. The check takes the law of a compressor with that $q$ and computes
@@ -727,11 +726,21 @@ def _(check, critical_q, gate, quadratics, spectral_radius):
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(after, alpha, answer_7, mo, sympy, tracking_factor):
+    mo.vstack(
+        [
+            after(
+                answer_7,
+                rf"""
+    As printed, with $\alpha=1$, the factor per round is ${sympy.latex(sympy.simplify(tracking_factor.subs(alpha, 1)))}$.
+    """,
+            ),
+            mo.md(r"""
     The paper's Theorem E.6 covers every $q$ under its condition (78). An exact expectation inside the condition refutes it. For the
     damped algorithm there is a corrected theorem, with a proof. Choose one, and sharpen the corrected one.
-    """)
+    """),
+        ]
+    )
     return
 
 
