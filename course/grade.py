@@ -51,7 +51,7 @@ class Row:
         return "; ".join([*parts, *(f"{word}: {', '.join(several)}" for word, several in named.items() if several)])
 
 
-def graded(path: Path, seconds: float = 600) -> Row:
+def grade(path: Path, seconds: float = 600) -> Row:
     """Run a notebook that was handed in, in a process of its own."""
     try:
         text = path.read_text()
@@ -147,14 +147,14 @@ def _run(path: Path, to: Path) -> None:
             file.write(json.dumps(line) + "\n")
             file.flush()
 
-        checked = lesson.check
+        original = lesson.check
 
-        def recorded(exercise: str, *about: Any, **more: Any) -> lesson.Answer:
-            answer = checked(exercise, *about, **more)
+        def record(exercise: str, *about: Any, **more: Any) -> lesson.Answer:
+            answer = original(exercise, *about, **more)
             write(exercise=answer.exercise, standing=answer.standing)
             return answer
 
-        lesson.check = recorded
+        lesson.check = record
         try:
             spec = importlib.util.spec_from_file_location("handed_in", path)
             assert spec is not None and spec.loader is not None
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if not given.notebooks:
         parser.error("no notebooks: expected files, such as handed_in/*.py")
-    print(table(graded(path, given.seconds) for path in given.notebooks))
+    print(table(grade(path, given.seconds) for path in given.notebooks))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ def _():
     import numpy as np
     import sympy
 
-    from course.lesson import check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.fedcom import admits, quadratics, with_q
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
     from simulations import expectation, run
@@ -60,6 +60,7 @@ def _():
         StochasticSign,
         TopK,
         admits,
+        after,
         check,
         choice,
         drawn,

@@ -118,7 +118,7 @@ def _(how_to_answer, mo):
 
 @app.cell(hide_code=True)
 def _(escape, ft, mo, re, sympy):
-    def boxed(found):
+    def box(found):
         """What a check says, as it prints it; green for proved, red for refuted."""
         text = repr(found)
         colour = (
@@ -126,12 +126,12 @@ def _(escape, ft, mo, re, sympy):
         )
         return mo.callout(mo.Html(f"<pre style='white-space:pre-wrap;margin:0'>{escape(text)}</pre>"), colour)
 
-    def asked(claim, **about):
+    def ask(claim, **about):
         """`ft.check` of a claim, if there is one yet, as a box."""
         if claim is ... or claim is None:
             return mo.md("*Nothing to check yet.*")
         try:
-            return boxed(ft.check(claim, **about))
+            return box(ft.check(claim, **about))
         except Exception as error:  # whatever is written, the lesson goes on
             return mo.callout(mo.md(f"`{type(error).__name__}: {error}`"), "warn")
 
@@ -165,7 +165,7 @@ def _(escape, ft, mo, re, sympy):
             rows.append(f"| ${factor}$ | ${_typeset(vectors)}$ |")
         return mo.md("| factor | times |\n|:--|:--|\n" + "\n".join(rows))
 
-    return asked, boxed, left_over
+    return ask, box, left_over
 
 
 @app.cell(hide_code=True)
@@ -181,12 +181,12 @@ def _(mo):
 
 
 @app.cell
-def _(boxed, ft):
+def _(box, ft):
     x, y = ft.points("x y")
     f = ft.function("f", smooth="L", convex=True)
 
     bregman = f(x) - f(y) - f.grad(y).dot(x - y)
-    boxed(ft.check(bregman >= (f.grad(x) - f.grad(y)).norm2 / (2 * f.L)))
+    box(ft.check(bregman >= (f.grad(x) - f.grad(y)).norm2 / (2 * f.L)))
     return bregman, f, x, y
 
 
@@ -202,8 +202,8 @@ def _(mo):
 
 
 @app.cell
-def _(boxed, bregman, f, ft, x, y):
-    boxed(ft.check(bregman >= (f.grad(x) - f.grad(y)).norm2 / f.L))
+def _(box, bregman, f, ft, x, y):
+    box(ft.check(bregman >= (f.grad(x) - f.grad(y)).norm2 / f.L))
     return
 
 
@@ -231,7 +231,7 @@ def _(f, x, y):
 
 
 @app.cell(hide_code=True)
-def _(asked, check, claim, f, ft, mo, x, y):
+def _(ask, check, claim, f, ft, mo, x, y):
     def _which():
         """Whether it is the sentence, or another one; the sentence times L will do."""
         if claim is ... or claim is None:
@@ -251,7 +251,7 @@ def _(asked, check, claim, f, ft, mo, x, y):
         at=[()],
         hint="The left side is a `dot` of two differences. The right side is a `norm2` divided by `f.L`. Write one factor at a time.",
     )
-    mo.vstack([asked(claim), answer_1])
+    mo.vstack([ask(claim), answer_1])
     return (answer_1,)
 
 
@@ -289,12 +289,12 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, after_one_step, asked, mo, pick_a, pick_c, sympy):
+def _(Rational, after_one_step, ask, mo, pick_a, pick_c, sympy):
     _c = Rational(pick_c.value, 60)
     mo.vstack(
         [
             mo.md(rf"$a={pick_a.value:g}$, $c={sympy.latex(_c)}$:"),
-            asked(after_one_step(Rational(str(pick_a.value)), _c)),
+            ask(after_one_step(Rational(str(pick_a.value)), _c)),
         ]
     )
     return
@@ -322,7 +322,7 @@ def _():
 
 @app.cell(hide_code=True)
 def _(Rational, after_one_step, best_constant, check, ft):
-    def _bisected(a):
+    def _bisection(a):
         low, high = Rational(0), Rational(1)
         for _ in range(9):
             middle = (low + high) / 2
@@ -333,7 +333,7 @@ def _(Rational, after_one_step, best_constant, check, ft):
     answer_2 = check(
         "14.2",
         best_constant,
-        _bisected,
+        _bisection,
         at=[(1.0,), (0.5,), (0.2,)],
         tolerance=0.01,
         hint=r"Look at $1/c$ for the three values of $a$. By how much does it grow when $a$ grows?",
@@ -343,14 +343,14 @@ def _(Rational, after_one_step, best_constant, check, ft):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_2, asked, after_one_step, Rational, mo):
+def _(after, answer_2, ask, after_one_step, Rational, mo):
     _below = Rational(33, 200)
     mo.vstack(
         [
             after(
                 answer_2,
                 rf"The machine proves the best constant, and refutes one that is a little smaller, here {_below} for $a=1$:",
-                asked(after_one_step(1, _below)),
+                ask(after_one_step(1, _below)),
             ),
             mo.md(
                 "Look at a witness just below the best constant. **Write in two or three sentences:** which function is it? Why "
@@ -428,7 +428,7 @@ def _(mo):
 
 
 @app.cell
-def _(K, L, M, SGD, bounded_below, boxed, eta, gap, grad_sq, noise, paper, partial, sigma, smooth):
+def _(K, L, M, SGD, bounded_below, box, eta, gap, grad_sq, noise, paper, partial, sigma, smooth):
     p = paper("first", "My first paper", step=K * eta)
     p.algorithm(partial(SGD, K=1))
     p.lemma(
@@ -437,7 +437,7 @@ def _(K, L, M, SGD, bounded_below, boxed, eta, gap, grad_sq, noise, paper, parti
         given=[smooth, bounded_below, noise.independent],
         by=[smooth, noise.independent],
     )
-    boxed(p.check())
+    box(p.check())
     return
 
 
@@ -504,7 +504,7 @@ def _(K, count, eta, paper):
 
 
 @app.cell(hide_code=True)
-def _(L, M, SGD, attempt, boxed, check, dist2, eta, gap, lemma_2, mo, partial, sigma, sympy):
+def _(L, M, SGD, attempt, box, check, dist2, eta, gap, lemma_2, mo, partial, sigma, sympy):
     _attempt = attempt(lemma_2, partial(SGD, K=1))
 
     def _verdict():
@@ -530,7 +530,7 @@ def _(L, M, SGD, attempt, boxed, check, dist2, eta, gap, lemma_2, mo, partial, s
         at=[()],
         hint="Begin with the call of Lemma 1, and change one part after the other: the claim, `when`, `given`. The list needs every assumption that your proof on paper would use.",
     )
-    mo.vstack([boxed(_attempt[1]) if isinstance(_attempt, tuple) else mo.md("*No lemma yet.*"), answer_3])
+    mo.vstack([box(_attempt[1]) if isinstance(_attempt, tuple) else mo.md("*No lemma yet.*"), answer_3])
     return (answer_3,)
 
 
@@ -568,7 +568,7 @@ def _(
     L,
     M,
     SGD,
-    boxed,
+    box,
     eta,
     gap,
     givens,
@@ -590,7 +590,7 @@ def _(
         by=lists[pick_list.value],
     )
     _report = _made.check()
-    mo.vstack([boxed(_report), left_over(_report)])
+    mo.vstack([box(_report), left_over(_report)])
     return
 
 
@@ -648,7 +648,7 @@ def _(mo):
 
 
 @app.cell
-def _(FedAnchor, K, L, Rational, boxed, drift, grad_sq, h, left_over, mo, noise, paper_on, sigma, smooth):
+def _(FedAnchor, K, L, Rational, box, drift, grad_sq, h, left_over, mo, noise, paper_on, sigma, smooth):
     def lemma_3(algorithm, by, b=6, when=h <= 1 / (3 * L)):
         """The report on Lemma 3 of an algorithm, with a proof, and b in place of the second 6."""
         made, number = paper_on(algorithm), Rational(str(b))
@@ -657,7 +657,7 @@ def _(FedAnchor, K, L, Rational, boxed, drift, grad_sq, h, left_over, mo, noise,
         return made.check()
 
     _report = lemma_3(FedAnchor, [smooth, noise])
-    mo.vstack([boxed(_report), left_over(_report)])
+    mo.vstack([box(_report), left_over(_report)])
     return (lemma_3,)
 
 
@@ -674,17 +674,17 @@ def _(mo):
 
 @app.cell
 def _(jensen, noise, smooth):
-    # student: repaired = ...  # your turn: a list
+    # student: full_list = ...  # your turn: a list
     # solution
-    repaired = [smooth, noise, jensen]
+    full_list = [smooth, noise, jensen]
     # end
-    return (repaired,)
+    return (full_list,)
 
 
 @app.cell(hide_code=True)
-def _(FedAnchor, boxed, check, ledger_of, lemma_3, left_over, mo, repaired):
+def _(FedAnchor, box, check, ledger_of, lemma_3, left_over, mo, full_list):
     try:
-        report_4 = ... if repaired is ... or repaired is None else lemma_3(FedAnchor, repaired)
+        report_4 = ... if full_list is ... or full_list is None else lemma_3(FedAnchor, full_list)
     except Exception as _error:  # whatever is in the list, the lesson goes on
         report_4 = _error
 
@@ -703,7 +703,7 @@ def _(FedAnchor, boxed, check, ledger_of, lemma_3, left_over, mo, repaired):
     _shown = (
         mo.md("*No list yet.*")
         if report_4 is ... or isinstance(report_4, Exception)
-        else mo.vstack([boxed(report_4), left_over(report_4)])
+        else mo.vstack([box(report_4), left_over(report_4)])
     )
     mo.vstack([_shown, answer_4])
     return (answer_4,)
@@ -732,16 +732,16 @@ def _(after, answer_4, mo):
 
 
 @app.cell
-def _(PFL, boxed, left_over, lemma_3, mo, repaired):
-    if repaired is ... or repaired is None:
-        copied = mo.md("*Comes after Exercise 14.4: it uses your list.*")
+def _(PFL, box, left_over, lemma_3, mo, full_list):
+    if full_list is ... or full_list is None:
+        transfer = mo.md("*Comes after Exercise 14.4: it uses your list.*")
     else:
         try:
-            _report = lemma_3(PFL, repaired)
-            copied = mo.vstack([boxed(_report), left_over(_report)])
+            _report = lemma_3(PFL, full_list)
+            transfer = mo.vstack([box(_report), left_over(_report)])
         except Exception as _error:  # whatever is in the list, the lesson goes on
-            copied = mo.md(f"`{_error}`")
-    copied
+            transfer = mo.md(f"`{_error}`")
+    transfer
     return
 
 
@@ -817,7 +817,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedAnchor, boxed, check, false_b, jensen, ledger_of, lemma_3, mo, noise, smooth, unproved_b):
+def _(FedAnchor, box, check, false_b, jensen, ledger_of, lemma_3, mo, noise, smooth, unproved_b):
     def _tried(b):
         """The report with this number, what it raises, or `...`."""
         if b is ... or b is None:
@@ -847,7 +847,7 @@ def _(FedAnchor, boxed, check, false_b, jensen, ledger_of, lemma_3, mo, noise, s
         at=[()],
         hint="Begin at 6 and halve. When the proof breaks, its message has the constant that the list derives. Go on until a witness comes.",
     )
-    mo.vstack([*(boxed(one) for one in _reports if one is not ... and not isinstance(one, Exception)), answer_6])
+    mo.vstack([*(box(one) for one in _reports if one is not ... and not isinstance(one, Exception)), answer_6])
     return (answer_6,)
 
 
@@ -882,7 +882,7 @@ def _(
     R,
     SGD,
     bounded_below,
-    boxed,
+    box,
     contract,
     eta,
     gap,
@@ -897,12 +897,12 @@ def _(
     strongly_convex_mean,
 ):
     whole = paper_on(partial(SGD, K=1))
-    given = [smooth, bounded_below, noise.independent]
+    assumptions = [smooth, bounded_below, noise.independent]
     descent = whole.lemma(
         gap.next <= gap - eta / 2 * grad_sq + L * eta**2 * sigma**2 / (2 * M),
         "descent",
         when=eta <= 1 / L,
-        given=given,
+        given=assumptions,
         by=[smooth, noise.independent],
     )
     for _name, _divisor in (("right", 2), ("wrong", 4)):
@@ -910,10 +910,10 @@ def _(
             gap.last <= (1 - mu * eta) ** R * Delta + L * eta * sigma**2 / (_divisor * mu * M),
             _name,
             when=eta <= 1 / L,
-            given=[*given, strongly_convex_mean],
+            given=[*assumptions, strongly_convex_mean],
             by=[descent, polyak, contract],
         )
-    boxed(whole.check())
+    box(whole.check())
     return
 
 

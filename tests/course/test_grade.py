@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from course.grade import Row, graded, main, table
+from course.grade import Row, grade, main, table
 
 LESSON = """import marimo
 
@@ -73,25 +73,25 @@ def hand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_answers_are_counted(hand_in) -> None:
-    row = graded(hand_in("anna", "'1/2'", "17"))
+    row = grade(hand_in("anna", "'1/2'", "17"))
     assert row == Row("anna", 7, {"7.1": "right", "7.2": "wrong"})
     assert row.remarks == "wrong: 7.2"
 
 
 def test_what_a_cell_that_stops_leaves_is_not_reached(hand_in) -> None:
-    row = graded(hand_in("ben", "1 / 2", "1 / 0"))
+    row = grade(hand_in("ben", "1 / 2", "1 / 0"))
     assert row.problem == "stopped: ZeroDivisionError: division by zero"
     assert row.standings == {"7.1": "right"} and row.lost == ("7.2",)
 
 
 def test_a_check_that_a_student_changed_is_named(hand_in) -> None:
-    row = graded(hand_in("carla", "1 / 2", "4", **{"1 / 3,": "4,"}))
+    row = grade(hand_in("carla", "1 / 2", "4", **{"1 / 3,": "4,"}))
     assert row.of("right") == ["7.1", "7.2"] and row.problem == "checks changed: 7.2"
-    assert graded(hand_in("dora", **{"check(": "check(  "})).problem == ""  # only its formatting
+    assert grade(hand_in("dora", **{"check(": "check(  "})).problem == ""  # only its formatting
 
 
 def test_a_notebook_without_an_end_is_stopped(hand_in) -> None:
-    row = graded(hand_in("emil", "__import__('time').sleep(600)"), seconds=1)
+    row = grade(hand_in("emil", "__import__('time').sleep(600)"), seconds=1)
     assert row.problem == "stopped after 1 seconds" and row.lost == ("7.1", "7.2")
 
 
