@@ -29,7 +29,7 @@ from fedtheory.paper import OwnPaper, in_one_line, paper
 from fedtheory.registries import algorithms
 from theory import catalogue, field as vocabulary, inequalities
 from theory.field import Assumption
-from theory.inequalities import Function, Vector, VectorSymbol, constants, function, points
+from theory.inequalities import Function, Vector, VectorSymbol, constants, exact, function, points
 from theory.names import unknown
 from theory.printing import plain
 from theory.statement import Condition, Statement, Status, Verdict
@@ -88,7 +88,7 @@ def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
 
     Raises ValueError for what is no inequality.
     """
-    several = [when] if isinstance(when, Relational) else list(when)
+    claim, several = exact(claim), [exact(one) for one in ([when] if isinstance(when, Relational) else when)]
     if claim in (sympy.true, sympy.false):
         verdict = inequalities.decided(claim)
         return Answer(str(claim), verdict.status, verdict.says)
@@ -97,7 +97,7 @@ def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
     told = plain(claim)
     rounds = {type(s).round for s in claim.free_symbols if isinstance(s, _Asked)}
     if not rounds:
-        own = [given] if isinstance(given, Relational) else list(given)
+        own = [exact(one) for one in ([given] if isinstance(given, Relational) else given)]
         verdict = inequalities.decided(claim, several, own)
         return Answer(told, verdict.status, verdict.says, verdict.witness)
     if len(rounds) > 1:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial
 from itertools import product
@@ -31,7 +31,7 @@ import outside
 from theory import catalogue, field, inequalities
 from theory.field import *  # noqa: F403
 from theory.field import Assumption
-from theory.inequalities import FunctionSymbol, VectorSymbol, constants, function, points
+from theory.inequalities import FunctionSymbol, VectorSymbol, constants, exact, function, points
 from theory.names import unknown
 from theory.printing import plain
 from theory.proofs import own, parallel
@@ -200,8 +200,12 @@ class OwnPaper(Paper):
 
     def _claim(self, claim: Any) -> Claim:
         """A claim of `theory.statement`, from itself or from an inequality."""
+        if isinstance(claim, Bound):
+            terms = tuple(replace(term, value=exact(term.value)) for term in claim.terms)
+            return replace(claim, quantity=exact(claim.quantity), terms=terms)
         if isinstance(claim, get_args(Claim)):
             return claim
+        claim = exact(claim)
         if isinstance(claim, Relational) and claim.atoms(VectorSymbol):
             return Relations((claim,))
         return bound_of(claim)
@@ -494,7 +498,7 @@ def _conditions(when: Any) -> list[Condition]:
     for one in several:
         if not isinstance(one, Relational | Condition):
             raise ValueError(f"when = {one}: expected conditions such as h <= 1/(4*L)")
-    return [one if isinstance(one, Condition) else Condition(one) for one in several]
+    return [one if isinstance(one, Condition) else Condition(exact(one)) for one in several]
 
 
 __all__ = [

@@ -229,6 +229,11 @@ def _asked(expressions: Iterable[sympy.Expr]) -> list[tuple[Function, sympy.Expr
     return list(found)
 
 
+def exact(e: Any) -> Any:
+    """With a fraction in place of each number in floating point: 0.1 is 1/10."""
+    return e.xreplace({x: sympy.Rational(str(x)) for x in e.atoms(sympy.Float)}) if isinstance(e, sympy.Basic) else e
+
+
 def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = ()) -> Question:
     """What must be shown for a claim.  Raises ValueError for what is no inequality between forms."""
     sides = [_sides(one) for one in (relation, *given)]

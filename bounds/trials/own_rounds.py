@@ -6,10 +6,11 @@ The round is the algorithm's own (`simulations.exact.trace`); expectations are o
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from itertools import permutations, product
+from functools import cache, lru_cache, partial
+from itertools import pairwise, permutations, product
 from math import factorial
 from random import Random
 from types import SimpleNamespace
@@ -172,14 +173,19 @@ class OwnRounds:
         return found
 
     def admissible(self, r: Instance, to: OwnForm) -> Fraction | None:
-        """The largest step size of the candidates that the conditions admit, times the share; None for none."""
+        """The largest step size that the conditions admit, of many fractions, times the share; None for none."""
         known = self.constants(r, to)
         limited = any("eta" in map(str, w.free_symbols) for w in to.where.values()) or "eta" in to.symbols
         L = max(map(abs, r.curvatures)) or _ONE
-        for step in _CANDIDATES if limited else ():
-            at = known | {"eta": step / L}
-            if all(_holds(one, at) for one in to.conditions):
-                return step / L * r.share
+
+        def admits(step: Fraction) -> bool:
+            return all(_holds(one, known | {"eta": step / L}) for one in to.conditions)
+
+        for above, step in pairwise((_CANDIDATES[0], *_CANDIDATES)) if limited else ():
+            if admits(step):
+                larger = _between(step, above)
+                found = bisect_left(larger, True, key=lambda one: not admits(one))  # smaller ones are admitted
+                return (larger[found - 1] if found else step) / L * r.share
         return None
 
     def cases(self, r: Instance, to: OwnForm, further: bool) -> Iterator[Occurrence]:
@@ -308,6 +314,14 @@ _BOUNDED_BY = {
 _CANDIDATES = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
     Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 81, 96, 144, 192, 256, 512)
 )
+
+
+@cache
+def _between(low: Fraction, high: Fraction) -> list[Fraction]:
+    """Fractions between two candidates, ascending: those with small denominators, and parts of the way."""
+    found = {Fraction(n, d) for d in range(1, 13) for n in range(int(low * d), int(high * d) + 1)}
+    found |= {Fraction(1, d) for d in range(13, 513)} | {low + (high - low) * k / 8 for k in range(1, 8)}
+    return sorted(one for one in found if low < one < high)
 
 
 def _holds(one: Condition, known: Mapping[str, Any]) -> bool:

@@ -188,3 +188,10 @@ def test_a_constant_that_cannot_be_used_gives_an_error(call: Call, arguments: tu
     """And exit status 2 or 1, without a traceback."""
     status, out, err = call("verify", *arguments)
     assert status != 0 and says in f"{out}{err}"
+
+
+def test_a_number_in_floating_point_is_a_fraction() -> None:
+    (x, y), L = ft.points("x y"), ft.constants("L")
+    f = ft.function("f", smooth=L)
+    assert ft.check(f(y) <= f(x) + f.grad(x).dot(y - x) + 0.5 * L * (y - x).norm2).status is Status.PROVED
+    assert ft.check(f(y) <= f(x) + f.grad(x).dot(y - x) + 0.49 * L * (y - x).norm2).status is Status.REFUTED

@@ -91,10 +91,12 @@ def with_wrong_lemmas() -> OwnPaper:
 
 
 def without_independence() -> OwnPaper:
-    """The descent lemma for noise that clients may share."""
+    """One local step: the descent lemma for noise that clients may share, and one that fails at the end of its condition."""
     p = paper("dependent", step=K * eta)
     p.algorithm(partial(FedAnchor, K=1), "FedAnchor")
     p.lemma(_descent, "shared", when=h <= 1 / (2 * L), given=[smooth, strongly_convex_mean, noise])
+    wrong = gap.next <= gap - 0.5 * eta * grad_sq + L * eta**2 * sigma**2 / (2 * M)  # true up to 1/L
+    p.lemma(wrong, "end", when=eta <= 3 / (2 * L), given=[smooth, noise.independent])
     return p
 
 
@@ -103,6 +105,7 @@ PLANTED = {
     "small": (Status.REFUTED, "left side"),
     "units": (Status.REFUTED, "the dimensions differ in the term grad_sq"),
     "shared": (Status.REFUTED, "noise = shared"),
+    "end": (Status.REFUTED, "eta = 3/2"),
     "half": (Status.TESTED, "claimed"),
     "lost": (Status.TESTED, "which anchor.lost does not assume"),
     "wide": (Status.TESTED, "eta_tilde <= 1/(2*L) fails"),
@@ -140,7 +143,12 @@ def test_a_planted_error_is_found_and_the_report_says_so(name: str) -> None:
     """In the status, or, for a proof that breaks, in the headline."""
     status, says = PLANTED[name]
     found = report(
-        {"small": with_wrong_lemmas, "units": with_wrong_lemmas, "shared": without_independence}.get(name, written)
+        {
+            "small": with_wrong_lemmas,
+            "units": with_wrong_lemmas,
+            "shared": without_independence,
+            "end": without_independence,
+        }.get(name, written)
     )
     assert found[name].status is status, found[name].headline
     lines = repr(found).splitlines()
