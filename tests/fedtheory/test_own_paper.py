@@ -91,7 +91,7 @@ def with_wrong_lemmas() -> OwnPaper:
 
 
 def without_independence() -> OwnPaper:
-    """One local step: the descent lemma for noise that clients may share, and one that fails at the end of its condition."""
+    """One local step: the descent lemma for noise that clients may share; a lemma false at the end of its condition."""
     p = paper("dependent", step=K * eta)
     p.algorithm(partial(FedAnchor, K=1), "FedAnchor")
     p.lemma(_descent, "shared", when=h <= 1 / (2 * L), given=[smooth, strongly_convex_mean, noise])
