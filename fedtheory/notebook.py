@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from fedtheory.tasks import Workshop
     from fedtheory.verification import Checked
+    from figures.gallery import Drawn
     from theory.statement import Statement
 
 
@@ -90,6 +91,7 @@ class Figure:
     """A figure by name, and every number in it."""
 
     name: str
+    full: bool
     canvas: Canvas
     data: DataFrame
 
@@ -104,16 +106,11 @@ class Figure:
         return buffer.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Write it as PDF, PNG or SVG, by the name's ending.  Raises ValueError for another name."""
-        from figures.files import writable, write
+        """Write it as PNG, SVG or PDF, by the name's ending, and its numbers beside it.  Raises ValueError for another."""
+        from figures.gallery import save_as, saveable
 
-        file = Path(path)
-        if file.suffix not in (".pdf", ".png", ".svg"):
-            raise ValueError(f"{file}: expected a name that ends in .pdf, .png or .svg")
-        writable(file)
-        buffer = io.BytesIO()
-        self.canvas.savefig(buffer, format=file.suffix[1:], bbox_inches="tight")
-        write(file, buffer.getvalue())
+        saveable(Path(path))
+        save_as(lambda: _drawn(self.name, self.full), Path(path))
 
 
 def figure(name: str, full: bool = False) -> Figure:
@@ -121,13 +118,17 @@ def figure(name: str, full: bool = False) -> Figure:
 
     full  with the longer runs
     """
+    drawn = _drawn(name, full)
+    return Figure(name, full, drawn.canvas, drawn.data)
+
+
+def _drawn(name: str, full: bool) -> Drawn:
     import matplotlib as mpl
 
     from figures import gallery
 
     with mpl.rc_context(gallery.STYLE):
-        drawn = gallery.find(name).draw(full)
-    return Figure(name, drawn.canvas, drawn.data)
+        return gallery.find(name).draw(full)
 
 
 __all__ = ["Figure", "Page", "Verdicts", "figure", "show", "verify"]

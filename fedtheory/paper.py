@@ -343,17 +343,16 @@ class OwnArena:
 
     arena: Any
 
-    def plot(self, file: str) -> Path:
-        """Draw the bound, its terms and what is measured, in the format of the file's ending; returns its path.
+    def plot(self, file: str | Path) -> Path:
+        """Draw the bound, its terms and what is measured into this PNG, SVG or PDF file, and write the numbers beside it.
 
-        Raises ValueError for an ending that matplotlib does not know.
+        Returns its path.  Raises ValueError for another ending, or where it cannot be written.
         """
         from figures.bound_against_run import draw
-        from figures.files import writable
+        from figures.gallery import save_as, saveable
 
-        canvas = draw(self.arena.statement, [self.arena]).canvas
-        writable(Path(file), canvas.canvas.get_supported_filetypes())
-        canvas.savefig(file)
+        saveable(Path(file))
+        save_as(lambda: draw(self.arena.statement, [self.arena]), Path(file))
         return Path(file)
 
 

@@ -40,9 +40,9 @@ from theory.statement import Bound, Statement
 
 _SMALLEST, _STEPS = 1e-6, 400  # of the largest admissible step size; how many are tried
 _FEW = 12  # arenas that show whether all clients take part
-_ALIKE = (
-    1e-9  # clients whose gradients differ by no more have the same function; curvatures above minus it, of L, are 0
-)
+# Clients whose gradients differ by no more have the same function; curvatures above minus it, in units of L, count as 0
+_ALIKE = 1e-9
+_COUNTS = ("clients", "sampled clients", "local steps")
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,10 @@ def _of_runs(paper: str) -> Iterator[Statement]:
 
 
 def _given(arenas: Sequence[Arena]) -> Given:
-    """The symbols that all arenas of a statement give alike."""
-    every = [dict(arena.given) for arena in arenas]
+    """The symbols that all arenas of a statement give alike; counts come from problem and algorithm."""
+    symbols = (s for arena in arenas[:1] for s in catalogue.paper(arena.stated.paper).symbols.values())
+    counts = {s.name for s in symbols if s.concept in _COUNTS}
+    every = [{name: value for name, value in arena.given if name not in counts} for arena in arenas]
     names = dict.fromkeys(name for one in every for name in one)
     values = {name: [one.get(name) for one in every] for name in names}
     return tuple((name, own[0]) for name, own in values.items() if len(set(map(repr, own))) == 1)  # type: ignore[misc]

@@ -12,6 +12,7 @@ import pytest
 
 import fedtheory as ft
 import outside
+from bounds.trials import theorems
 from fedtheory.confrontation import Confrontation
 from fedtheory.paper import Delta, K, L, R, eta, gap, h, mu, noise, paper, sigma, smooth, strongly_convex_mean
 from simulations import data
@@ -252,3 +253,20 @@ def test_verify_refuses_settings_without_an_effect(call: Any, table: str) -> Non
     ):
         status, out, err = call("verify", "sfl.thm2.nonconvex", *words)
         assert (status, out, err.count("\n")) == (2, "", 1) and says in err, (words, err)
+
+
+def test_an_arena_of_ones_own_is_drawn_and_its_counts_bind_no_other_run(tmp_path: Path) -> None:
+    p = paper("counted", step=K * eta)
+    try:
+        p.algorithm(FedAnchor)
+        bound = (1 - mu * h / 2) ** R * Delta + 12 * L * h * sigma**2 / mu
+        t = p.theorem(gap.last <= bound, "thm", when=h <= 1 / (4 * L), given=[smooth, strongly_convex_mean, noise])
+        arena = p.arena(t, quadratic(sigma=0.5), 20, K=3, given=(("M", 7.0), ("K", 9.0)))
+        for ending, start in KINDS.items():
+            assert arena.plot(tmp_path / f"a.{ending}").read_bytes().startswith(start)
+            assert (tmp_path / f"a.{ending}.csv").exists()
+        with pytest.raises(ValueError, match=r"a\.jpg"):
+            arena.plot(tmp_path / "a.jpg")
+        assert dict(arena.arena.given) == {"M": 7.0, "K": 9.0} and not theorems._given([arena.arena])
+    finally:
+        outside.remove("counted")

@@ -59,7 +59,9 @@ def test_a_figure_shows_and_saves_itself(tmp_path: Path) -> None:
     assert figure._repr_png_().startswith(b"\x89PNG") and repr(figure).startswith("<Figure who_wins_noise: ")
     figure.save(tmp_path / "a.pdf")
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF") and len(figure.data) > 10
-    with pytest.raises(ValueError, match=r"a.jpg: expected a name that ends in .pdf, .png or .svg"):
+    figure.save(tmp_path / "a.svg")  # a second time, in another format
+    assert (tmp_path / "a.svg.csv").read_bytes() == (tmp_path / "a.pdf.csv").read_bytes()
+    with pytest.raises(ValueError, match=r"a\.jpg"):
         figure.save(tmp_path / "a.jpg")
     with pytest.raises(UnknownName, match="unknown figure 'who_wins_nois'"):
         ft.figure("who_wins_nois")
