@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.common import RESULTS, store
-from fedtheory.store import OURS, ROOT
+from fedtheory.store import FLOORS, ROOT
 
 _BESIDE = ("tests", "docs", "course", "examples", "benchmarks", "paper_check")
 
@@ -38,8 +38,10 @@ def main() -> None:
     known = json.loads(RESULTS.read_text()).get("budget", {}).get("seconds", {})
     with tempfile.TemporaryDirectory(prefix="fedtheory-") as name:
         folder = Path(name)
-        for package in (*OURS, *_BESIDE):
-            shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "built"))
+        for package in (*FLOORS, "fedtheory", *_BESIDE):
+            shutil.copytree(
+                ROOT / package, folder / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "built")
+            )
         for file in (path for path in ROOT.iterdir() if path.is_file()):
             shutil.copy2(file, folder)
         time.sleep(3)  # the store keeps nothing that was made from files as young as the process

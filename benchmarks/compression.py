@@ -10,10 +10,10 @@ from benchmarks.common import in_turn, report
 
 import numpy as np  # isort: skip
 
-from simulations import expectation, run
-from simulations.algorithms.fedcom import FedCOMGATE
-from simulations.compressors import RandK
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations import expectation, run
+from fedtheory.simulations.algorithms.fedcom import FedCOMGATE
+from fedtheory.simulations.compressors import RandK
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 M, D, TAU, KEPT, R, SEEDS, FEW = 10, 10, 10, 5, 500, 100, 2
 ETA = 0.02

@@ -7,7 +7,7 @@ For each data set, `references` finds the best accuracy that the four papers pri
 Here the same network is trained centrally (EPOCHS epochs of Adam, at most STEPS steps, batches of
 100, the step size falls from 0.001 to 0 as a cosine) on as many generated images of the same shape.  The search is for the
 noise with which it reaches the printed accuracy, on at most TESTED test images; everything else stays as in
-`simulations.networks.images.generated`.
+`fedtheory.simulations.networks.images.generated`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from bounds import presets
+from fedtheory.bounds import presets
+from fedtheory.simulations.networks import images, models
 from fedtheory.tables import SIZES
-from simulations.networks import images, models
 
 SMALL = ("LeNet-5", "LeNet-5, SFL", "CNN", "CNN, SFL", "VGG-9")  # convolutional networks
 EPOCHS, STEPS, TESTED, BATCH, RATE = 3, 1800, 10_000, 100, 1e-3

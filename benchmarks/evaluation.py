@@ -7,10 +7,10 @@ from benchmarks.common import in_turn, report
 
 import numpy as np  # isort: skip
 
-from bounds import evaluate
-from bounds.evaluation import parameters
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds import evaluate
+from fedtheory.bounds.evaluation import parameters
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 ID, POINTS, FEW = "sfl.thm1.strongly_convex", 1_000_000, 100
 
@@ -42,7 +42,7 @@ def main() -> None:
 
     agree = np.abs(compiled()[:FEW] / np.array(by_subs()) - 1).max()
     print(f"largest relative difference on {FEW} points: {agree:.1e}")
-    works = {"sympy subs": (by_subs, POINTS / FEW), "bounds.evaluate": (compiled, 1.0)}
+    works = {"sympy subs": (by_subs, POINTS / FEW), "fedtheory.bounds.evaluate": (compiled, 1.0)}
     report("evaluation", f"{ID} at {POINTS:,} points, with all conditions checked", in_turn(works, 3), "sympy subs")
 
 

@@ -14,11 +14,11 @@ from benchmarks.common import in_turn, report
 import numpy as np  # isort: skip
 import torch
 
-from simulations import data, run
-from simulations.algorithms.sfl import PFL
-from simulations.data import Dataset
-from simulations.partitions import Partition
-from simulations.problems.logistic import Logistic
+from fedtheory.simulations import data, run
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems.logistic import Logistic
 
 CLIENTS, PER_ROUND, STEPS, BATCH, ETA, ROUNDS, STACKED = 100, 10, 5, 20, 0.1, 50, 50
 

@@ -10,9 +10,9 @@ from benchmarks.common import in_turn, report
 import numpy as np  # isort: skip
 
 from benchmarks.quadratics import FEW, SEEDS, D, K, M, R, loops
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.moments import expectation
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.moments import expectation
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 REPEATED = 20  # times in a row: a single call is too short to measure
 _rng = np.random.default_rng(0)

@@ -31,14 +31,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from fedtheory.simulations import partitions
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.arrays import on_host
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.networks import images, models
+from fedtheory.simulations.networks.problem import Network
+from fedtheory.simulations.networks.setup import ALGORITHMS, Setup, settings_of
 from fedtheory.training import repeatable
-from simulations import partitions
-from simulations.algorithms.sfl import PFL
-from simulations.arrays import on_host
-from simulations.engine import RunState
-from simulations.networks import images, models
-from simulations.networks.problem import Network
-from simulations.networks.setup import ALGORITHMS, Setup, settings_of
 
 BATCH, STEPS = 20, 5
 ON_CPU = {

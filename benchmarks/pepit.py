@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from benchmarks.common import in_turn, store
 
 from tests.theory.pepit_examples import EXAMPLES, Example  # isort: skip
-from theory.proofs.tight import tight
+from fedtheory.theory.proofs.tight import tight
 
 PEPIT, OURS = "PEPit", "tight"
 WANTED = "pepit==0.5.1"

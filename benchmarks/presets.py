@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.common import store
-from bounds import presets
-from bounds.presets import Preset
 from fedtheory import training
+from fedtheory.bounds import presets
+from fedtheory.bounds.presets import Preset
 from fedtheory.tables import setups_of
 
 ROUNDS = 2

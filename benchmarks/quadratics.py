@@ -10,9 +10,9 @@ from benchmarks.common import in_turn, report
 
 import numpy as np  # isort: skip
 
-from simulations import run
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 M, D, K, R, SEEDS, FEW = 10, 10, 10, 1000, 100, 2
 PROBLEM = generate(D, M, L=1.0, mu=0.1, zeta_star=1.0, delta=0.2, sigma=0.3, seed=0)

@@ -16,9 +16,9 @@ from benchmarks.common import report, seconds
 import psutil  # isort: skip
 from distributed import LocalCluster
 
+from fedtheory.simulations.networks.setup import Setup
 from fedtheory.tasks import Workshop
 from fedtheory.training import train, train_there
-from simulations.networks.setup import Setup
 
 CELLS, SEEDS = 200, 5
 

@@ -6,10 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bounds.comparison import compare
-    from bounds.evaluation import ConditionViolated, Value, evaluate
-    from bounds.orders import rates
-    from bounds.tuning import rounds_to, tune
+    from fedtheory.bounds.comparison import compare
+    from fedtheory.bounds.evaluation import ConditionViolated, Value, evaluate
+    from fedtheory.bounds.orders import rates
+    from fedtheory.bounds.tuning import rounds_to, tune
 
 _WHERE = {
     "ConditionViolated": "evaluation",
@@ -25,8 +25,8 @@ _WHERE = {
 def __getattr__(name: str) -> Any:
     """A public name, loaded on first use, because looking at a statement needs none of them."""
     if name not in _WHERE:
-        raise AttributeError(f"module 'bounds' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"bounds.{_WHERE[name]}"), name)
+        raise AttributeError(f"module 'fedtheory.bounds' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"fedtheory.bounds.{_WHERE[name]}"), name)
 
 
 __all__ = ["ConditionViolated", "Value", "compare", "evaluate", "rates", "rounds_to", "tune"]

@@ -12,10 +12,10 @@ import sympy
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 
-from bounds import papers
-from bounds.evaluation import closed, evaluate, in_domain, parameters
-from bounds.trials.arena import Arena, confront, step_symbol, with_lengths
-from theory.statement import Statement, Symbol
+from fedtheory.bounds import papers
+from fedtheory.bounds.evaluation import closed, evaluate, in_domain, parameters
+from fedtheory.bounds.trials.arena import Arena, confront, step_symbol, with_lengths
+from fedtheory.theory.statement import Statement, Symbol
 
 
 class _JavaScript(JavascriptCodePrinter):

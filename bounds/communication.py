@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from simulations.algorithms.base import FLOAT, Algorithm
-from simulations.problems import Problem
+from fedtheory.simulations.algorithms.base import FLOAT, Algorithm
+from fedtheory.simulations.problems import Problem
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def to_target(
 ) -> list[Reached | None]:
     """For each step size, when the mean over seeds of a recorded quantity is first at most `target`; None if never.
 
-    data  the result of `simulations.run` or `expectation`
+    data  the result of `fedtheory.simulations.run` or `expectation`
 
     Raises ValueError for a quantity that was not recorded.
     """

@@ -10,13 +10,13 @@ import numpy as np
 import sympy
 from sympy import latex
 
-from bounds.evaluation import ConditionViolated, claim_of, compiled, evaluate, in_domain
-from bounds.orders import exponent
-from bounds.tuning import step_size_of, tune
-from simulations.checked import brief, reals
-from theory import catalogue
-from theory.concepts import same
-from theory.statement import Bound, Order, Relations, Statement
+from fedtheory.bounds.evaluation import ConditionViolated, claim_of, compiled, evaluate, in_domain
+from fedtheory.bounds.orders import exponent
+from fedtheory.bounds.tuning import step_size_of, tune
+from fedtheory.simulations.checked import brief, reals
+from fedtheory.theory import catalogue
+from fedtheory.theory.concepts import same
+from fedtheory.theory.statement import Bound, Order, Relations, Statement
 
 
 @dataclass(frozen=True)

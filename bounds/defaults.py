@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-import outside
-from bounds import worst_cases
-from bounds.evaluation import Compiled
-from bounds.quantities import FIELD
-from bounds.trials.arena_search import Candidate, Family, quadratic, search_evidence, varied
-from bounds.trials.own_rounds import OwnRounds
-from bounds.trials.quantities import QUANTITIES
-from bounds.tuning import largest_step
-from theory import catalogue
-from theory.proofs import scenes, units
-from theory.properties import Property
-from theory.statement import Bound, Evidence, Statement, Status, Verdict
+from fedtheory import plugins
+from fedtheory.bounds import worst_cases
+from fedtheory.bounds.evaluation import Compiled
+from fedtheory.bounds.quantities import FIELD
+from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, search_evidence, varied
+from fedtheory.bounds.trials.own_rounds import OwnRounds
+from fedtheory.bounds.trials.quantities import QUANTITIES
+from fedtheory.bounds.tuning import largest_step
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes, units
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdict
 
 _LEAST = 0.05  # smallest eigenvalue where mu > 0
 _ROUNDS, _TRIES = 60, (40, 2)
@@ -39,7 +39,7 @@ def evidence(paper: str, given: Sequence[Evidence]) -> Iterator[Evidence]:
 
 def algorithm_of(paper: str) -> Any:
     """The paper's algorithm; None for several, or none."""
-    several = list(getattr(outside.load(paper, "algorithms"), "ALGORITHMS", {}).values())
+    several = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
     return several[0] if len(several) == 1 else None
 
 
@@ -47,7 +47,7 @@ def _of_rounds(paper: str) -> Iterator[Evidence]:
     rounds = worst_cases.of_traces(paper)
     if rounds is None:
         return
-    own = OwnRounds(algorithm_of(paper), {**FIELD, **getattr(outside.load(paper, "checks"), "QUANTITIES", {})})
+    own = OwnRounds(algorithm_of(paper), {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})})
     for name in rounds.names:
         if not worst_cases.memory_of(paper):  # instances are of first rounds
             yield Evidence(f"{paper}.{name}", "search", _or_open(own.search().check))

@@ -13,10 +13,10 @@ import sympy
 from numpy.typing import NDArray
 from sympy.printing.numpy import NumPyPrinter
 
-from simulations.checked import brief, reals, truth
-from theory import catalogue
-from theory.printing import plain
-from theory.statement import Bound, Condition, Order, Relations, Statement, Symbol
+from fedtheory.simulations.checked import brief, reals, truth
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import plain
+from fedtheory.theory.statement import Bound, Condition, Order, Relations, Statement, Symbol
 
 Number = float | NDArray[np.float64]
 _PRINTER = NumPyPrinter({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})

@@ -16,30 +16,30 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bounds.evaluation import Value, evaluate, parameters
-from bounds.studies import Numbers, Study
-from bounds.trials.arena import definitions, fixes_step, known, learning_rate, step_symbol, with_lengths
-from bounds.trials.quantities import bounded, quantities
-from bounds.tuning import tune
-from simulations import partitions
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.fedbat import FedBAT
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.arrays import on_host
-from simulations.compressors import RandK
-from simulations.constants import Certified, Constants
-from simulations.draws import Draw
-from simulations.engine import RunState
-from simulations.problems import Array
-from simulations.problems.wrapped import Wrapped
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds.evaluation import Value, evaluate, parameters
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.bounds.trials.arena import definitions, fixes_step, known, learning_rate, step_symbol, with_lengths
+from fedtheory.bounds.trials.quantities import bounded, quantities
+from fedtheory.bounds.tuning import tune
+from fedtheory.simulations import partitions
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.arrays import on_host
+from fedtheory.simulations.compressors import RandK
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.wrapped import Wrapped
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 if TYPE_CHECKING:  # they load torch
-    from simulations.networks.estimates import Estimates
-    from simulations.networks.problem import Network
+    from fedtheory.simulations.networks.estimates import Estimates
+    from fedtheory.simulations.networks.problem import Network
 
 CLIENTS, STEPS, ROUNDS, BATCH = 6, 5, 60, 10
 _KEPT = 1500  # coordinates of 6090 that are sent: q is about 3
@@ -91,8 +91,8 @@ METHODS: Mapping[str, Method] = {
 @cache
 def network() -> Network:
     """The small CNN on digits, 6 clients with classes from a Dirichlet distribution, alpha = 1."""
-    from simulations.networks import images
-    from simulations.networks.problem import Network
+    from fedtheory.simulations.networks import images
+    from fedtheory.simulations.networks.problem import Network
 
     digits = images.load("digits")
     dealt = partitions.dirichlet_equal(digits.labels, CLIENTS, 1.0, 0)
@@ -156,14 +156,14 @@ class Beside:
 
 def beside(name: str) -> Beside:
     """Train twice, estimate, and evaluate the method's theorem."""
-    from simulations.networks.problem import threads_of
+    from fedtheory.simulations.networks.problem import threads_of
 
     with threads_of(1):  # so small a network is faster with one
         return _beside(METHODS[name])
 
 
 def _beside(method: Method) -> Beside:
-    from simulations.networks.estimates import Estimates
+    from fedtheory.simulations.networks.estimates import Estimates
 
     net = network()
     x0 = net.start(0)
@@ -189,7 +189,7 @@ def _beside(method: Method) -> Beside:
 
 def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
     """A training: estimates at some rounds, and the mean squared gradient norm, or the smallest, as the theorem has it."""
-    from simulations.networks.estimates import estimates
+    from fedtheory.simulations.networks.estimates import estimates
 
     net = network()
     algorithm, at = method.algorithm(eta), [*range(0, ROUNDS, _EVERY), ROUNDS]
@@ -227,7 +227,7 @@ STUDY = Study(
     "theory_beside_networks",
     lambda: {name: {"method": name} for name in METHODS},
     _measured,
-    ("simulations.networks.estimates", "simulations.networks.problem"),
+    ("fedtheory.simulations.networks.estimates", "fedtheory.simulations.networks.problem"),
     tuple(method.statement for method in METHODS.values()),
 )
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from bounds.evaluation import claim_of, in_domain, parameters
-from simulations.checked import brief, number
-from theory import catalogue
-from theory.statement import Rates as Claimed
+from fedtheory.bounds.evaluation import claim_of, in_domain, parameters
+from fedtheory.simulations.checked import brief, number
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Rates as Claimed
 
 COUNTS = ("R", "K", "M", "S")
 

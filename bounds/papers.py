@@ -8,21 +8,23 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import outside
+from fedtheory import plugins
 
 if TYPE_CHECKING:
-    from bounds.presets import Preset
-    from bounds.slopes import Experiment
-    from bounds.trials.arena import Arena
-    from bounds.trials.quantities import Quantity
-    from theory.statement import Evidence
+    from fedtheory.bounds.presets import Preset
+    from fedtheory.bounds.slopes import Experiment
+    from fedtheory.bounds.trials.arena import Arena
+    from fedtheory.bounds.trials.quantities import Quantity
+    from fedtheory.theory.statement import Evidence
 
 
 def _part(paper: str, name: str, missing: Any) -> Any:
-    if paper in outside.packages():
-        return getattr(outside.load(paper, "arenas"), name, missing)
+    if paper in plugins.packages():
+        return getattr(plugins.load(paper, "arenas"), name, missing)
     return (
-        getattr(importlib.import_module(f"bounds.{paper}"), name, missing) if find_spec(f"bounds.{paper}") else missing
+        getattr(importlib.import_module(f"fedtheory.bounds.{paper}"), name, missing)
+        if find_spec(f"fedtheory.bounds.{paper}")
+        else missing
     )
 
 
@@ -39,9 +41,9 @@ def on_data(paper: str, dataset: str) -> list[Arena]:
 def evidence(paper: str) -> list[Evidence]:
     """The paper's evidence on this floor; of a paper outside, its listings against its algorithms and what needs no line."""
     found = list(_part(paper, "evidence", tuple)())
-    if paper in outside.packages():
-        from bounds import defaults
-        from theory import catalogue
+    if paper in plugins.packages():
+        from fedtheory.bounds import defaults
+        from fedtheory.theory import catalogue
 
         found += _listings(paper)
         found += defaults.evidence(paper, [*catalogue.evidence(paper), *found])
@@ -49,12 +51,12 @@ def evidence(paper: str) -> list[Evidence]:
 
 
 def _listings(paper: str) -> Iterator[Evidence]:
-    from bounds.trials.listings import round_or_lines
-    from theory import catalogue
-    from theory.listing import Listing
-    from theory.statement import Evidence
+    from fedtheory.bounds.trials.listings import round_or_lines
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.listing import Listing
+    from fedtheory.theory.statement import Evidence
 
-    algorithms = getattr(outside.load(paper, "algorithms"), "ALGORITHMS", {})
+    algorithms = getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {})
     for statement in catalogue.statements(paper):
         if isinstance(statement.claim, Listing):
             yield Evidence(statement.id, "run", partial(round_or_lines, algorithms=algorithms))
@@ -72,11 +74,11 @@ def quantities(paper: str) -> Mapping[str, Quantity]:
 
 def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
     """The paper's experiments with networks."""
-    if paper in outside.packages():
-        return dict(getattr(outside.load(paper, "presets"), "PRESETS", {}))
-    if not find_spec(f"bounds.{paper}") or not find_spec(f"bounds.{paper}.presets"):
+    if paper in plugins.packages():
+        return dict(getattr(plugins.load(paper, "presets"), "PRESETS", {}))
+    if not find_spec(f"fedtheory.bounds.{paper}") or not find_spec(f"fedtheory.bounds.{paper}.presets"):
         return {}
-    return dict(importlib.import_module(f"bounds.{paper}.presets").PRESETS)
+    return dict(importlib.import_module(f"fedtheory.bounds.{paper}.presets").PRESETS)
 
 
 __all__ = ["arenas", "evidence", "experiments", "on_data", "presets", "quantities"]

@@ -8,13 +8,13 @@ from itertools import product
 
 import sympy
 
-from bounds.worst_cases import STEPS, letters_of_settings
-from simulations.algorithms.base import Algorithm
-from simulations.exact.trace import Step, trace
-from theory import field
-from theory.proofs.gram import NOTHING, Vector, vector
-from theory.proofs.parallel import Factors, ParallelRound
-from theory.proofs.scenes import Function
+from fedtheory.bounds.worst_cases import STEPS, letters_of_settings
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.exact.trace import Step, trace
+from fedtheory.theory import field
+from fedtheory.theory.proofs.gram import NOTHING, Vector, vector
+from fedtheory.theory.proofs.parallel import Factors, ParallelRound
+from fedtheory.theory.proofs.scenes import Function
 
 _MOST = 3  # clients, and local steps
 _Values = dict[tuple[int, int], Fraction]  # (M, K) -> factor

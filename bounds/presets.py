@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from bounds import papers
-from simulations.networks.setup import Setup, settings_of, steps_of
-from theory import catalogue
+from fedtheory.bounds import papers
+from fedtheory.simulations.networks.setup import Setup, settings_of, steps_of
+from fedtheory.theory import catalogue
 
 
 @dataclass(frozen=True)

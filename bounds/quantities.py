@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from simulations.exact.trace import Trace
+from fedtheory.simulations.exact.trace import Trace
 
 Quantity = Callable[[Trace], Any]
 

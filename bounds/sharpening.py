@@ -9,13 +9,13 @@ from typing import Any
 
 import sympy
 
-from bounds.papers import arenas
-from bounds.studies import Numbers, Study
-from bounds.trials.arena import judge
-from simulations.checked import brief, fraction
-from theory import catalogue
-from theory.proofs.sharpening import NoChoices, Sharpened, Sharpening, sharpened
-from theory.statement import Bound, Statement, Verdict
+from fedtheory.bounds.papers import arenas
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.bounds.trials.arena import judge
+from fedtheory.simulations.checked import brief, fraction
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.sharpening import NoChoices, Sharpened, Sharpening, sharpened
+from fedtheory.theory.statement import Bound, Statement, Verdict
 
 # Where the constants are compared: one number for each symbol, the step size small, so that an exponential counts alike
 _AT = {"M": 10, "S": 5, "K": 5, "T": 5, "mu": Fraction(1, 100), "eta_tilde": Fraction(1, 10**6), "R": 10**8}
@@ -146,6 +146,6 @@ STUDY = Study(
     "sfl_sharper_constants_over_step_sizes",
     lambda: {f"{id_}, span {s}": {"theorem": id_, "span": str(s)} for id_ in DRAWN for s in SPANS},
     _measured,
-    ("theory.proofs.sharpening", "theory.sfl.sharp", "theory.sfl.checks.sharp"),
+    ("fedtheory.theory.proofs.sharpening", "fedtheory.theory.sfl.sharp", "fedtheory.theory.sfl.checks.sharp"),
     DRAWN,
 )

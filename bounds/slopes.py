@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import sympy
 
-from bounds import papers
-from bounds.orders import exponent
-from bounds.studies import Numbers, Study
-from simulations import expectation, has_expectation, run
-from simulations.algorithms.base import Algorithm
-from simulations.problems import Array, Problem
-from theory.statement import Evidence, Order, Rates, Statement, Status, Verdict, Words
+from fedtheory.bounds import papers
+from fedtheory.bounds.orders import exponent
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.simulations import expectation, has_expectation, run
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.theory.statement import Evidence, Order, Rates, Statement, Status, Verdict, Words
 
 _CLOSE = 0.1  # of exponents that count as equal: other terms of a rate are never quite absent
 _FEWEST, _MOST = 64, 2**20  # rounds that are looked at
@@ -284,7 +284,7 @@ def study(paper: str) -> Study:
     def measure(experiment: str, at: Mapping[str, float]) -> Numbers:
         return {"number": [experiments[experiment].measure(**at)]}
 
-    return Study(f"{paper}_rates", points, measure, (f"bounds.{paper}.rate_table",))
+    return Study(f"{paper}_rates", points, measure, (f"fedtheory.bounds.{paper}.rate_table",))
 
 
 def _point(experiment: Experiment, at: Mapping[str, float]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 @cache
 def digest(modules: tuple[str, ...], floors: tuple[str, ...], *others: str) -> str:
-    """A digest of the modules, of what they import from the packages `floors`, directly or not, and of other texts.
+    """A digest of the modules, of what they import from the floors such as "bounds", directly or not, and of other texts.
 
     Raises ValueError for a module without a file.
     """
@@ -25,14 +25,14 @@ def digest(modules: tuple[str, ...], floors: tuple[str, ...], *others: str) -> s
 
 
 def _imported(modules: Sequence[str], floors: Sequence[str]) -> set[Path]:
-    """The files of the modules, and of what they import from these packages, directly or not."""
+    """The files of the modules, and of what they import from these floors, directly or not."""
     found: set[Path] = set()
-    left = list(modules)
+    left, packages = list(modules), tuple(f"fedtheory.{floor}" for floor in floors)
     while left:
         path = _file(left.pop())
         if path is not None and path not in found:
             found.add(path)
-            left += [name for name in _imports(path) if name.partition(".")[0] in floors]
+            left += [name for name in _imports(path) if name.startswith(packages)]
     return found
 
 
@@ -60,7 +60,7 @@ def _imports(path: Path) -> list[str]:
         elif isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("exact."):
-            found.append(f"simulations.{node.value}")
+            found.append(f"fedtheory.simulations.{node.value}")
     return found
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bounds.sources import digest
-from theory import catalogue
+from fedtheory.bounds.sources import digest
+from fedtheory.theory import catalogue
 
 FOLDER = Path(__file__).with_name("records")
 _DIGITS = 12  # significant digits on record

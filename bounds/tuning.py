@@ -12,10 +12,10 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from bounds.evaluation import HOLDS, Compiled, ConditionViolated, Value, adds_up, claim_of, compiled, evaluate
-from simulations.checked import number
-from theory import catalogue
-from theory.statement import Statement
+from fedtheory.bounds.evaluation import HOLDS, Compiled, ConditionViolated, Value, adds_up, claim_of, compiled, evaluate
+from fedtheory.simulations.checked import number
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Statement
 
 _POSITIVE = sympy.Interval.open(0, sympy.oo)
 _EVERY_SIZE = np.geomspace(1e-40, 1e40, 4001)

@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from bounds.evaluation import ConditionViolated
-from bounds.studies import Numbers, Study
-from bounds.trials.arena import constants_for
-from bounds.tuning import tune
-from simulations import NoSuchConstant, expectation, has_expectation, run
-from simulations.algorithms.base import FLOAT, Algorithm
-from simulations.algorithms.fedbat import FedBAT
-from simulations.algorithms.fedbcgd import FedBCGD
-from simulations.algorithms.fedcom import SCAFFOLD, FedCOMGATE
-from simulations.algorithms.minibatch import MinibatchSGD
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.compressors import RandK
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic, diagonal
+from fedtheory.bounds.evaluation import ConditionViolated
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.bounds.trials.arena import constants_for
+from fedtheory.bounds.tuning import tune
+from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, run
+from fedtheory.simulations.algorithms.base import FLOAT, Algorithm
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedCOMGATE
+from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.compressors import RandK
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
 CLIENTS, COORDINATES = 4, 16
 _KEPT = 4  # coordinates that FedCOMGATE sends: q = 3
@@ -212,7 +212,7 @@ STUDIES = {
         f"who_wins_{which}",
         partial(cells, which),
         _measured,
-        ("bounds.winners",),
+        ("fedtheory.bounds.winners",),
         tuple(method.statement for method in METHODS.values() if method.statement),
     )
     for which in MAPS

@@ -15,19 +15,29 @@ from typing import Any, cast
 
 import sympy
 
-import outside
-from bounds.quantities import FIELD
-from simulations.algorithms.base import Algorithm
-from simulations.exact.trace import Noise, Trace, trace
-from simulations.problems import Problem
-from theory import catalogue
-from theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, Tilted, exact, fitting, squared
-from theory.proofs.tight import Bracket, Programme, tight
-from theory.properties import Properties, Property
-from theory.statement import Bound, Statement, defined
+from fedtheory import plugins
+from fedtheory.bounds.quantities import FIELD
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.exact.trace import Noise, Trace, trace
+from fedtheory.simulations.problems import Problem
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
+from fedtheory.theory.proofs.scenes import (
+    Function,
+    FunctionClass,
+    Numbers,
+    Rounds,
+    Scene,
+    Tilted,
+    exact,
+    fitting,
+    squared,
+)
+from fedtheory.theory.proofs.tight import Bracket, Programme, tight
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.statement import Bound, Statement, defined
 
-Form = Callable[[Trace], Quadratic]  # a quantity of a round, such as those of `bounds.quantities`
+Form = Callable[[Trace], Quadratic]  # a quantity of a round, such as those of `fedtheory.bounds.quantities`
 _MOST = 64  # outcomes of orders, coins and noise
 
 
@@ -174,11 +184,15 @@ def _conditions(
 
 def rounds(paper: str) -> Rounds | None:
     """The paper's rounds in vectors: traces in `bounds.PAPER.worst_case`, else those among its checks, if it has any."""
-    if paper not in outside.packages() and find_spec(f"bounds.{paper}") and find_spec(f"bounds.{paper}.worst_case"):
-        found: Rounds = importlib.import_module(f"bounds.{paper}.worst_case").ROUNDS
+    if (
+        paper not in plugins.packages()
+        and find_spec(f"fedtheory.bounds.{paper}")
+        and find_spec(f"fedtheory.bounds.{paper}.worst_case")
+    ):
+        found: Rounds = importlib.import_module(f"fedtheory.bounds.{paper}.worst_case").ROUNDS
         return found
     found_there: Rounds | None = catalogue.rounds(paper)
-    return found_there or (of_traces(paper) if paper in outside.packages() else None)
+    return found_there or (of_traces(paper) if paper in plugins.packages() else None)
 
 
 # ------------------------------------------------------------------------------------------- papers outside: from traces
@@ -210,14 +224,14 @@ _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 def of_traces(paper: str) -> Rounds | None:
     """The rounds of a paper outside that has none: from traces of its algorithm.  None for several algorithms, or none.
 
-    A statement has them if it is a bound, its quantities are the field's (`bounds.quantities`) or the paper's own
+    A statement has them if it is a bound, its quantities are the field's (`fedtheory.bounds.quantities`) or the paper's own
     (`QUANTITIES` in its checks: name of a symbol -> function of a trace), and its other symbols are M, L, mu, sigma, eta,
     eta_tilde, or settings of the algorithm.
     """
-    algorithms = list(getattr(outside.load(paper, "algorithms"), "ALGORITHMS", {}).values())
+    algorithms = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
     if len(algorithms) != 1:
         return None
-    own = {**FIELD, **getattr(outside.load(paper, "checks"), "QUANTITIES", {})}
+    own = {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
     letters = {s.concept: s.name for s in catalogue.paper(paper).symbols.values() if s.concept}
     settings = {letter: name for name, letter in letters_of_settings(algorithms[0], letters).items()}
     chosen = algorithms[0].keywords if isinstance(algorithms[0], partial) else {}
@@ -232,7 +246,7 @@ def of_traces(paper: str) -> Rounds | None:
 
 def memory_of(paper: str) -> Mapping[str, str]:
     """What the memories of a paper's algorithm may be before a round, by their names: any, or sum 0; of others the first."""
-    found: Mapping[str, str] = getattr(outside.load(paper, "algorithms"), "MEMORY", {})
+    found: Mapping[str, str] = getattr(plugins.load(paper, "algorithms"), "MEMORY", {})
     return found
 
 

@@ -25,7 +25,7 @@ from typing import Literal, get_args
 
 import marimo
 
-from figures.files import write
+from fedtheory.figures.files import write
 
 LESSONS = Path(__file__).parent / "lessons"
 NETWORK = f"https://cdn.jsdelivr.net/npm/@marimo-team/frontend@{marimo.__version__}/dist"

@@ -16,13 +16,13 @@ import numpy as np
 import sympy
 from matplotlib.figure import Figure
 
-from bounds.evaluation import has_terms
+from fedtheory.bounds.evaluation import has_terms
+from fedtheory.figures import gallery
 from fedtheory.paper_check import value_text
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import claim_latex, claim_words, latex, named_latex
+from fedtheory.theory.statement import Bound, Order, Statement, Status, Verdict
 from fedtheory.verification import evidence
-from figures import gallery
-from theory import catalogue
-from theory.printing import claim_latex, claim_words, latex, named_latex
-from theory.statement import Bound, Order, Statement, Status, Verdict
 
 Standing = Literal["open", "right", "wrong"]
 _KIND: dict[Standing, Literal["neutral", "success", "danger"]] = {

@@ -29,12 +29,12 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from bounds import presets
 from docs.docstrings import escaped
 from fedtheory import registries
+from fedtheory.bounds import presets
 from fedtheory.cli import app
-from theory import catalogue
-from theory.readings import RULES
+from fedtheory.theory import catalogue
+from fedtheory.theory.readings import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = "docs/pages"

@@ -11,47 +11,42 @@ data = fedtheory.run(problem, fedtheory.algorithms["SFL"](K=2, eta=0.1), rounds=
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bounds import compare, evaluate, tune
-    from bounds.trials.arena import Arena, constants_for, judge
+    from fedtheory.bounds import compare, evaluate, tune
+    from fedtheory.bounds.trials.arena import Arena, constants_for, judge
     from fedtheory.claims import check, constants, function, points, round
     from fedtheory.confrontation import confront
     from fedtheory.notebook import figure, show, verify
+    from fedtheory.simulations import expectation, partitions, run, strategies
+    from fedtheory.simulations.data import from_arrays, load
+    from fedtheory.theory.catalogue import find, statements
     from fedtheory.typed import Algorithms, Compressors, Problems
-    from simulations import expectation, partitions, run, strategies
-    from simulations.data import from_arrays, load
-    from theory.catalogue import find, statements
 
     problems: Problems
     algorithms: Algorithms
     compressors: Compressors
 
-_HOME = Path(__file__).resolve().parents[1]
-for _name in ("theory", "simulations", "bounds", "figures"):
-    _spec = find_spec(_name)
-    _file = Path(_spec.origin).resolve() if _spec and _spec.origin else None
-    if _file is None or not _file.is_relative_to(_HOME):
-        raise ImportError(
-            f"{_file or _name} hides fedtheory's own package {_name!r}, expected in {_HOME}: rename your module, or run "
-            "Python from another folder"
-        )
+if not (Path(__file__).parent / "theory" / "__init__.py").exists():  # git has written a link as a text
+    raise ImportError(
+        f"{Path(__file__).parent / 'theory'} is no folder: expected a link to ../theory; clone again with "
+        "git -c core.symlinks=true, or install a wheel"
+    )
 
-from theory.imports import untimed  # noqa: E402 -- ours, as the loop has seen
+from fedtheory.theory.imports import untimed
 
 _WHERE = {
-    "find": "theory.catalogue",
-    "statements": "theory.catalogue",
-    "evaluate": "bounds.evaluation",
-    "tune": "bounds.tuning",
-    "compare": "bounds.comparison",
-    "Arena": "bounds.trials.arena",
+    "find": "fedtheory.theory.catalogue",
+    "statements": "fedtheory.theory.catalogue",
+    "evaluate": "fedtheory.bounds.evaluation",
+    "tune": "fedtheory.bounds.tuning",
+    "compare": "fedtheory.bounds.comparison",
+    "Arena": "fedtheory.bounds.trials.arena",
     "confront": "fedtheory.confrontation",
-    "constants_for": "bounds.trials.arena",
-    "judge": "bounds.trials.arena",
+    "constants_for": "fedtheory.bounds.trials.arena",
+    "judge": "fedtheory.bounds.trials.arena",
     "verify": "fedtheory.notebook",
     "show": "fedtheory.notebook",
     "figure": "fedtheory.notebook",
@@ -60,12 +55,12 @@ _WHERE = {
     "function": "fedtheory.claims",
     "points": "fedtheory.claims",
     "round": "fedtheory.claims",
-    "run": "simulations.engine",
-    "expectation": "simulations.exact",
-    "from_arrays": "simulations.data",
-    "load": "simulations.data",
-    "partitions": "simulations",
-    "strategies": "simulations",
+    "run": "fedtheory.simulations.engine",
+    "expectation": "fedtheory.simulations.exact",
+    "from_arrays": "fedtheory.simulations.data",
+    "load": "fedtheory.simulations.data",
+    "partitions": "fedtheory.simulations",
+    "strategies": "fedtheory.simulations",
     "problems": "fedtheory.registries",
     "algorithms": "fedtheory.registries",
     "compressors": "fedtheory.registries",

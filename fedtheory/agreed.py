@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedtheory.coq import record_of
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.statement import Status, Verdict
 from fedtheory.verification import Checked
-from theory.proofs import scenes
-from theory.statement import Status, Verdict
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.checked import brief, fraction
+from fedtheory.simulations.checked import brief, fraction
 
 if TYPE_CHECKING:
-    from theory.statement import ListOf
+    from fedtheory.theory.statement import ListOf
 
 Lists = Mapping[str, "ListOf"]  # see Paper.lists
 

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from bounds import worst_cases
-from figures import files
-from theory import catalogue
-from theory.proofs import scenes
-from theory.proofs.scenes import Rounds
-from theory.proofs.tight import NotSolved, Programme, Unbounded, tight
-from theory.readings import additions
-from theory.statement import Statement, Status
+from fedtheory.bounds import worst_cases
+from fedtheory.figures import files
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.proofs.scenes import Rounds
+from fedtheory.theory.proofs.tight import NotSolved, Programme, Unbounded, tight
+from fedtheory.theory.readings import additions
+from fedtheory.theory.statement import Statement, Status
 
 
 def needed(paper: str) -> Iterator[tuple[str, Programme]]:

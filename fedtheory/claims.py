@@ -24,15 +24,15 @@ from typing import Any
 import sympy
 from sympy.core.relational import Relational
 
-import outside
+from fedtheory import plugins
 from fedtheory.paper import OwnPaper, in_one_line, paper
 from fedtheory.registries import algorithms
-from theory import catalogue, field as vocabulary, inequalities
-from theory.field import Assumption
-from theory.inequalities import Function, Vector, VectorSymbol, constants, exact, function, points
-from theory.names import unknown
-from theory.printing import plain
-from theory.statement import Condition, Statement, Status, Verdict
+from fedtheory.theory import catalogue, field as vocabulary, inequalities
+from fedtheory.theory.field import Assumption
+from fedtheory.theory.inequalities import Function, Vector, VectorSymbol, constants, exact, function, points
+from fedtheory.theory.names import unknown
+from fedtheory.theory.printing import plain
+from fedtheory.theory.statement import Condition, Statement, Status, Verdict
 
 _NUMBER = count(1)
 
@@ -122,7 +122,7 @@ class _Asked(vocabulary.RoundQuantity):
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """A round, and a run, of an algorithm: its attributes are the field's symbols and quantities (`theory.field`).
+    """A round, and a run, of an algorithm: its attributes are the field's symbols and quantities (`fedtheory.theory.field`).
 
     algorithm  a class with a method `round`
     name       for messages
@@ -164,7 +164,7 @@ class Round:
             said = own.lemma(claim.xreplace(plainly), "claim", when=when, given=given or self._usual(symbols))
             (checked,) = own.check(said).checked
         finally:
-            outside.remove(name)
+            plugins.remove(name)
         evidence = {e.kind: v for e, v in checked.verdicts}
         told = plain(claim.xreplace({vocabulary.h: sympy.Symbol("h")}))
         if checked.against:
@@ -252,7 +252,7 @@ def _names(told: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if "round" in told:
         kind: Any = told["round"]
         if "from" in told:
-            from simulations.own_file import own
+            from fedtheory.simulations.own_file import own
 
             mine = own(folder / told["from"]).algorithms
             if kind not in mine:

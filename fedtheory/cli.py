@@ -24,9 +24,10 @@ from rich.table import Table
 from rich.text import Text
 from typer.exceptions import Abort, TyperException
 
+from fedtheory import plugins
 from fedtheory.arguments import Range, with_range
-from simulations.checked import brief, fraction, number, shortened
-from theory.names import UnknownName
+from fedtheory.simulations.checked import brief, fraction, number, shortened
+from fedtheory.theory.names import UnknownName
 
 if TYPE_CHECKING:
     from fedtheory.records import Again
@@ -171,7 +172,7 @@ def parameters_given(
 
     Raises UnknownName; ValueError for one that is malformed, or that no bound has.
     """
-    from theory import catalogue
+    from fedtheory.theory import catalogue
 
     lists = {name: of for id_ in ids for name, of in catalogue.paper(catalogue.find(id_).paper).lists.items()}
     found, along = with_range(values, lists)
@@ -227,13 +228,11 @@ def options(
 ) -> None:
     """Verify the convergence theory of federated optimisation: statements, evidence, runs."""
     if path is not None:
-        import outside
-
         # in the environment, so that worker processes know it too
-        others, folder = os.environ.get(outside.VARIABLE, "").split(os.pathsep), os.path.abspath(path)
+        others, folder = os.environ.get(plugins.VARIABLE, "").split(os.pathsep), os.path.abspath(path)
         if os.pathsep in folder:
             raise ValueError(f"--path {brief(folder)}: expected a folder without {os.pathsep!r} in its path")
-        os.environ[outside.VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), folder]))
+        os.environ[plugins.VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), folder]))
 
 
 @app.command("new-paper")
@@ -255,7 +254,7 @@ def new_paper_command(
 def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
     """List the statements, in the order of their papers."""
     from fedtheory.pages import as_json as describe
-    from theory import catalogue
+    from fedtheory.theory import catalogue
 
     found = catalogue.statements(paper)
     if as_json:
@@ -276,7 +275,7 @@ def show(
 ) -> None:
     """Show a statement: its formula, conditions and symbols, its place, the statements that it rests on or that use it."""
     from fedtheory import pages as render
-    from theory import catalogue
+    from fedtheory.theory import catalogue
 
     statement = catalogue.find(id_)
     if as_json:
@@ -313,10 +312,10 @@ def bound(
     lenient: Annotated[bool, typer.Option("--lenient", help="evaluate the bound outside its conditions too")] = False,
 ) -> None:
     """Evaluate a bound: its terms, its value, the violated conditions (an error without --lenient or --json)."""
-    from bounds.evaluation import adds_up, claim_of, evaluate
-    from bounds.orders import rates_at
-    from theory import catalogue
-    from theory.statement import Rates
+    from fedtheory.bounds.evaluation import adds_up, claim_of, evaluate
+    from fedtheory.bounds.orders import rates_at
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.statement import Rates
 
     statement = catalogue.find(id_)
     if isinstance(statement.claim, Rates):
@@ -359,7 +358,7 @@ def tune(
     """Find the best admissible constant step size of a bound, beside the closed-form choice of the proof.
 
     With a range, such as R=10..10000, print a row for each of its points."""
-    from bounds import ConditionViolated, rounds_to, tune as best
+    from fedtheory.bounds import ConditionViolated, rounds_to, tune as best
 
     given, along = parameters_given([id_], values)
     if epsilon is not None:
@@ -413,8 +412,8 @@ def tune(
 
 def parameters_of(id_: str) -> Any:
     """The parameters of a bound."""
-    from bounds.evaluation import parameters
-    from theory import catalogue
+    from fedtheory.bounds.evaluation import parameters
+    from fedtheory.theory import catalogue
 
     return parameters(catalogue.find(id_))
 
@@ -471,7 +470,7 @@ def compare(
         raise ValueError(f"--over {over}: expected its range too, such as {over}=0.1..10")
     name = over or (given.name if given else "")
     if plot is not None:
-        from figures.gallery import saveable
+        from fedtheory.figures.gallery import saveable
 
         if not name:
             raise ValueError("--plot without --over: expected the symbol over which to draw, such as --over R")
@@ -489,7 +488,7 @@ def compare_along(
     as_json: bool,
 ) -> None:
     """Print where which bound is the smallest; without a range, their values at the given parameters."""
-    from bounds.comparison import along
+    from fedtheory.bounds.comparison import along
 
     if given is None:  # one point, of any parameter that all know
         shared = [n for n in values if all(n in {s.name for s in parameters_of(id_)} for id_ in ids)]
@@ -502,8 +501,8 @@ def compare_along(
             raise ValueError(f"{name} = {values[name]:g}: expected a range, {name}=LOW..HIGH, because of --over")
         found = along(ids, name, given.points(61), tuned, **values)
     if plot is not None:
-        from figures.compared import draw
-        from figures.gallery import save_as
+        from fedtheory.figures.compared import draw
+        from fedtheory.figures.gallery import save_as
 
         title = ", ".join(f"{n} = {v:.4g}" for n, v in values.items())
         save_as(lambda: draw(found, shortened(title, 100)), plot)
@@ -544,8 +543,8 @@ def compare_along(
 
 def compare_two(first: str, second: str, values: dict[str, float], as_json: bool) -> None:
     """Print the ratios of two bounds, term by term."""
-    from bounds import compare as beside
-    from theory.printing import plain
+    from fedtheory.bounds import compare as beside
+    from fedtheory.theory.printing import plain
 
     c = beside(first, second, **values)
     if as_json:
@@ -600,13 +599,13 @@ def sharpen_command(
     """Find the best constants that the proof of a theorem gives: optimise, round to fractions, prove.
 
     The free choices of a proof are the weights in Young's inequality and the shares of its non-negative terms."""
-    from bounds import sharpening as own
-    from theory import catalogue
-    from theory.printing import plain
+    from fedtheory.bounds import sharpening as own
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.printing import plain
 
     one = own.family_of(id_)
     if trade_off is not None:
-        from figures.gallery import saveable
+        from fedtheory.figures.gallery import saveable
 
         saveable(trade_off)
     with progress() as tell:
@@ -614,8 +613,8 @@ def sharpen_command(
         found = own.answer(one, own.span_of(span))
     sharpened, catalogued = found.sharpens, found.catalogued
     if trade_off is not None:
-        from figures.gallery import save_as
-        from figures.trade_off import draw
+        from fedtheory.figures.gallery import save_as
+        from fedtheory.figures.trade_off import draw
 
         with progress() as tell:
             points = own.trade_off(one, lambda done: tell("step sizes", done, len(own.SPANS)))
@@ -663,10 +662,10 @@ def tight(
     an instance from below, multipliers from above. First it takes all terms of
     the larger side together, then one at a time while the others stay as they
     are. Noise is +n or -n with equal probability, for any vector n."""
-    from bounds import worst_cases
-    from theory import catalogue
-    from theory.proofs import scenes
-    from theory.proofs.tight import NotSolved, Unbounded
+    from fedtheory.bounds import worst_cases
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.proofs import scenes
+    from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 
     statement, numbers = catalogue.find(id_), {}
     counts = {name for name, symbol in catalogue.symbols(statement).items() if symbol.domain.startswith("integer")}
@@ -707,7 +706,7 @@ def tight(
 
 def _bracket(case: Any, term: str, search: Any, found: Any, paper: str) -> dict[str, Any]:
     """A term's best constant as JSON, with its instance and its proof; without one, an instance that refutes the whole."""
-    from theory.proofs import scenes
+    from fedtheory.theory.proofs import scenes
 
     shown = {"term": term, "numbers": {str(symbol): str(value) for symbol, value in case.scene.place.items()}}
     if isinstance(found, str):
@@ -804,9 +803,9 @@ def verify(
     from fedtheory.claims import changed
     from fedtheory.pages import premises
     from fedtheory.score import scores
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.statement import Status
     from fedtheory.verification import seen_to_fail, verify as check, verify_changed, verify_on
-    from theory import catalogue
-    from theory.statement import Status
 
     settings = dealt([word for word in ids or () if "=" in word], partition, clients)
     ids = [word for word in ids or () if "=" not in word]
@@ -972,7 +971,7 @@ def figures_command(
 ) -> None:
     """Draw figures as PNG, with the drawn numbers as CSV."""
     from fedtheory.drawing import draw_all
-    from figures import gallery
+    from fedtheory.figures import gallery
 
     if only_list:
         table = Table("name", "says", box=None, pad_edge=False)
@@ -1026,14 +1025,14 @@ def print_read(asked: Any) -> None:
 
 def files_apart(problem: str, source: str | None, out: Path | None, plot: Path | None) -> None:
     """Checks, before long work, that the results can be written, and over nothing that is read.  Raises ValueError."""
-    from figures.files import apart, writable
-    from simulations.data import is_file
+    from fedtheory.figures.files import apart, writable
+    from fedtheory.simulations.data import is_file
 
     written = {"--out": out, "--plot": plot}
     if out is not None:
         writable(out)
     if plot is not None:
-        from figures.gallery import numbers_of, saveable
+        from fedtheory.figures.gallery import numbers_of, saveable
 
         saveable(plot)
         written["the numbers of --plot"] = numbers_of(plot)
@@ -1061,8 +1060,8 @@ def simulate_command(
     ...; for data loss=sigmoid or squared, label=3, regularisation=1e-4L ...; for a table target=COLUMN, client=COLUMN,
     without=COLUMN, separator=semicolon, header=false)."""
     from fedtheory import simulate
+    from fedtheory.figures.files import write
     from fedtheory.tasks import Workshop
-    from figures.files import write
 
     asked = simulate.read(problem, dealt(words, partition, clients), source, best)
     files_apart(problem, source, out, plot)
@@ -1071,7 +1070,7 @@ def simulate_command(
     if out is not None:
         write(out, simulate.csv(found))
     if plot is not None:
-        from figures.gallery import save_as
+        from fedtheory.figures.gallery import save_as
 
         save_as(lambda: simulate.plot(asked, found), plot)
     if as_json:
@@ -1101,7 +1100,7 @@ def confront_command(
     apply is listed with the reason in numbers. Papers of --path count."""
     from fedtheory import simulate
     from fedtheory.confrontation import confront_asked
-    from figures.files import write
+    from fedtheory.figures.files import write
 
     asked = simulate.read(problem, dealt(words, partition, clients), source, best)
     files_apart(problem, source, out, plot)
@@ -1150,8 +1149,8 @@ def train_command(
     scheduler: Scheduler = None,
 ) -> None:
     """Train networks, measure and draw: every table and figure of the papers that shows networks has a preset."""
-    from bounds import presets
     from fedtheory import tables, training
+    from fedtheory.bounds import presets
     from fedtheory.tasks import Workshop
 
     if only_list or what is None:
@@ -1211,8 +1210,8 @@ def table_command(
     runs: Runs = Path("runs"),
 ) -> None:
     """Print our numbers beside the printed ones, and the settings in which our trainings differ."""
-    from bounds import presets
     from fedtheory import tables
+    from fedtheory.bounds import presets
 
     whole = presets.preset(name)
     small = tables.chosen(presets.quick(whole) if quick else whole, cells)
@@ -1303,7 +1302,7 @@ def export_coq_command(
 ) -> None:
     """Write each step of the proofs as a lemma for Coq, with a proof that its kernel can check: one file for each paper."""
     from fedtheory import coq
-    from theory import catalogue
+    from fedtheory.theory import catalogue
 
     papers = [catalogue.paper(paper).name] if paper is not None else list(catalogue.names())
     with progress() as tell:
@@ -1324,12 +1323,12 @@ def report(
 ) -> None:
     """The main job: write the paper check, all figures and the site; print the number of statements with each verdict."""
     from fedtheory import drawing, paper_check
+    from fedtheory.figures import gallery
     from fedtheory.records import again
     from fedtheory.site import build, ready as site_ready
     from fedtheory.site.build import tasks_of as explorer_tasks
+    from fedtheory.theory import catalogue
     from fedtheory.verification import pieces
-    from figures import gallery
-    from theory import catalogue
 
     out, drawn, where = Path("paper_check.md"), Path("figures/drawn"), workshop(fresh, scheduler)
     pictures = gallery.pictures()

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from fedtheory.tasks import Progress, Task, Workshop
-from theory import catalogue
-from theory.proofs import certificates, scenes
-from theory.proofs.argument import Argument
-from theory.proofs.arithmetic import Recording, recorded
-from theory.proofs.composition import Theorem, theorems
-from theory.readings import judge
-from theory.statement import EvidenceKind, Premise, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import certificates, scenes
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.arithmetic import Recording, recorded
+from fedtheory.theory.proofs.composition import Theorem, theorems
+from fedtheory.theory.readings import judge
+from fedtheory.theory.statement import EvidenceKind, Premise, Status, Verdict
 
 KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate")
 COMPARED = ("claim", "rule", "algorithm", "inference")  # kinds of premises that a theorem has as hypotheses

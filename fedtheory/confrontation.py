@@ -14,18 +14,18 @@ import xarray as xr
 from rich.console import Console
 from rich.table import Table
 
-from bounds import papers
-from bounds.trials import arena as arenas
-from bounds.trials.arena import Arena, step_symbol
-from bounds.trials.theorems import Theorem, theorems
 from fedtheory import simulate
 from fedtheory.arguments import number as text_number
+from fedtheory.bounds import papers
+from fedtheory.bounds.trials import arena as arenas
+from fedtheory.bounds.trials.arena import Arena, step_symbol
+from fedtheory.bounds.trials.theorems import Theorem, theorems
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm, refuse_misfits
+from fedtheory.simulations.checked import brief, number, shortened, whole
+from fedtheory.simulations.problems import Problem, check_problem
 from fedtheory.tasks import Progress
-from simulations import run
-from simulations.algorithms.base import Algorithm, check_algorithm, refuse_misfits
-from simulations.checked import brief, number, shortened, whole
-from simulations.problems import Problem, check_problem
-from theory.statement import Statement
+from fedtheory.theory.statement import Statement
 
 _CONSTANTS = ("L", "mu", "zeta_star", "zeta", "sigma")
 
@@ -97,8 +97,8 @@ class Confrontation:
 
     def plot(self, path: str | Path) -> None:
         """Draw bounds and runs into this PNG, SVG or PDF file, and write their numbers beside it."""
-        from figures.confrontation import draw
-        from figures.gallery import save_as, saveable
+        from fedtheory.figures.confrontation import draw
+        from fedtheory.figures.gallery import save_as, saveable
 
         if all(pair.data is None for pair in self.pairs):
             raise ValueError(f"nothing to draw: no theorem applies, expected one; {'; '.join(self.notes)}")

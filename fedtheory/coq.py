@@ -20,21 +20,21 @@ from tempfile import TemporaryDirectory
 
 from fedtheory.brackets import needed
 from fedtheory.composed import Composed, composed_of
+from fedtheory.figures.files import whole, writable, write
+from fedtheory.plugins import packages
 from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.theory import catalogue
+from fedtheory.theory.names import UnknownName
+from fedtheory.theory.proofs import kernel, library, premises, scenes, squares
+from fedtheory.theory.proofs.arithmetic import recorded
+from fedtheory.theory.proofs.certificates import Certificate, read, write as write_certificates
+from fedtheory.theory.proofs.composition import Theorem
+from fedtheory.theory.proofs.coq import lemma
+from fedtheory.theory.proofs.search import certificate
+from fedtheory.theory.proofs.sequents import Sequent
+from fedtheory.theory.readings import judge
+from fedtheory.theory.statement import EvidenceKind
 from fedtheory.verification import evidence, measurements_of
-from figures.files import whole, writable, write
-from outside import packages
-from theory import catalogue
-from theory.names import UnknownName
-from theory.proofs import kernel, library, premises, scenes, squares
-from theory.proofs.arithmetic import recorded
-from theory.proofs.certificates import Certificate, read, write as write_certificates
-from theory.proofs.composition import Theorem
-from theory.proofs.coq import lemma
-from theory.proofs.search import certificate
-from theory.proofs.sequents import Sequent
-from theory.readings import judge
-from theory.statement import EvidenceKind
 
 # These ask z3; of runs, those without an arena
 KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate", "counterexample", "run")

@@ -12,19 +12,18 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-import outside
+from fedtheory import plugins
+from fedtheory.figures import gallery
+from fedtheory.figures.files import writable, write
+from fedtheory.figures.gallery import Format
 from fedtheory.records import commit, worker_of
-from fedtheory.store import ROOT, contents
+from fedtheory.store import FLOORS, ROOT, contents
 from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Verdict
 from fedtheory.verification import Found, failed, measurement, taken_over
-from figures import gallery
-from figures.files import writable, write
-from figures.gallery import Format
-from theory import catalogue
-from theory.statement import Verdict
 
 _MADE_OF = gallery.DRAWN / "made_of.json"
-_READ = ("theory", "simulations", "bounds", "figures")  # the packages that figures read
 
 Files = Mapping[str, bytes]  # of a figure, by their endings
 
@@ -76,7 +75,7 @@ def current() -> dict[str, Files]:
     """
     try:
         made = json.loads(_MADE_OF.read_text())
-        if made["code"] != _code() or outside.packages():
+        if made["code"] != _code() or plugins.packages():
             return {}
         found = {name: _files(name) for name in made["figures"]}
     except (OSError, ValueError, KeyError):  # there is none, or it is damaged
@@ -88,7 +87,7 @@ def current() -> dict[str, Files]:
 
 def keep(figures: Mapping[str, Files], folder: Path) -> None:
     """Say which code has drawn the figures in the folder, if these are the committed ones."""
-    if folder.resolve() == gallery.DRAWN and not outside.packages():
+    if folder.resolve() == gallery.DRAWN and not plugins.packages():
         made = {"code": _code(), "figures": {name: _digest(files) for name, files in sorted(figures.items())}}
         write(_MADE_OF, (json.dumps(made, indent=1) + "\n").encode())
 
@@ -104,7 +103,7 @@ def _digest(files: Files) -> str:
 @cache
 def _code() -> str:
     """A digest of all code and of all records from which figures are made, and of the environment that is pinned."""
-    ours = sorted(path for name in _READ for end in ("py", "json", "toml") for path in (ROOT / name).rglob(f"*.{end}"))
+    ours = sorted(path for name in FLOORS for end in ("py", "json", "toml") for path in (ROOT / name).rglob(f"*.{end}"))
     read = [path for path in (*ours, ROOT / "constraints.txt") if path != _MADE_OF]
     return sha256("\n".join(contents(read)).encode()).hexdigest()[:16]
 

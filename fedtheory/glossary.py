@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from theory import catalogue
-from theory.concepts import same
-from theory.statement import Symbol
+from fedtheory.theory import catalogue
+from fedtheory.theory.concepts import same
+from fedtheory.theory.statement import Symbol
 
 
 def glossary(asked: str | None = None) -> dict[str, dict[str, Symbol]]:

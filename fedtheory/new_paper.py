@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 
-import outside
-from simulations.checked import brief
+from fedtheory import plugins
+from fedtheory.simulations.checked import brief
 
 _PLACE = "__NAME__"
 
@@ -19,13 +19,13 @@ def write_paper(name: str, folder: Path) -> list[Path]:
 
     Raises ValueError for a name that is none or taken, and for a folder that is there already or cannot be made.
     """
-    outside.check_name(name)
+    plugins.check_name(name)
     place = folder / name
     try:
         if place.exists():
             raise ValueError(f"{brief(str(place))} exists: expected a new folder")
         spec = find_spec(name)
-        if name in outside.packages() or (spec is not None and spec.origin):
+        if name in plugins.packages() or (spec is not None and spec.origin):
             raise ValueError(f"paper {name!r}: expected another name, this one is taken")
         folder.mkdir(parents=True, exist_ok=True)
         partial = Path(mkdtemp(prefix=f".{name}-", dir=folder))

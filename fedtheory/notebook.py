@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from pandas import DataFrame
 
+    from fedtheory.figures.gallery import Drawn
     from fedtheory.tasks import Workshop
+    from fedtheory.theory.statement import Statement
     from fedtheory.verification import Checked
-    from figures.gallery import Drawn
-    from theory.statement import Statement
 
 
 class Verdicts(list["Checked"]):
@@ -81,7 +81,7 @@ class Page:
 
 def show(id_: str) -> Page:
     """A statement's page.  Raises UnknownName."""
-    from theory import catalogue
+    from fedtheory.theory import catalogue
 
     return Page(catalogue.find(id_))
 
@@ -107,7 +107,7 @@ class Figure:
 
     def save(self, path: str | Path) -> None:
         """Write it as PNG, SVG or PDF, by the name's ending, and its numbers beside it.  Raises ValueError for another."""
-        from figures.gallery import save_as, saveable
+        from fedtheory.figures.gallery import save_as, saveable
 
         saveable(Path(path))
         save_as(lambda: _drawn(self.name, self.full), Path(path))
@@ -125,7 +125,7 @@ def figure(name: str, full: bool = False) -> Figure:
 def _drawn(name: str, full: bool) -> Drawn:
     import matplotlib as mpl
 
-    from figures import gallery
+    from fedtheory.figures import gallery
 
     with mpl.rc_context(gallery.STYLE):
         return gallery.find(name).draw(full)

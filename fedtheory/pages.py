@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 import sympy
 
-from theory import catalogue
-from theory.listing import Listing
-from theory.printing import claim_latex, latex, plain, unicode
-from theory.statement import Bound, Claim, Order, Rates, Record, Relations, Statement, Verdict, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.printing import claim_latex, latex, plain, unicode
+from fedtheory.theory.statement import Bound, Claim, Order, Rates, Record, Relations, Statement, Verdict, Words
 
 _SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
@@ -87,7 +87,7 @@ def _proofs(statement: Statement) -> list[tuple[str, Verdict]]:
 
 def _symbols(statement: Statement) -> list:
     """The parameters of a bound, with their meanings."""
-    from bounds.evaluation import has_terms, parameters
+    from fedtheory.bounds.evaluation import has_terms, parameters
 
     return list(parameters(statement)) if has_terms(statement) else []
 

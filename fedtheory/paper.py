@@ -7,7 +7,7 @@
     p.lemma(drift <= 6 * h**2 * grad_sq, when=h <= 1 / (3 * L), given=[smooth])
     p.check()
 
-The symbols, quantities and assumptions are those of `theory.field`.
+The symbols, quantities and assumptions are those of `fedtheory.theory.field`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
-import outside
-from theory import catalogue, field, inequalities
-from theory.field import *  # noqa: F403
-from theory.field import Assumption
-from theory.inequalities import FunctionSymbol, VectorSymbol, constants, exact, function, points
-from theory.names import unknown
-from theory.printing import plain
-from theory.proofs import own, parallel
-from theory.proofs.argument import Argument
-from theory.proofs.inferences import composed, contract, jensen, polyak, telescope, young
-from theory.proofs.parallel import Vectors
-from theory.properties import Property
-from theory.statement import (
+from fedtheory import plugins
+from fedtheory.theory import catalogue, field, inequalities
+from fedtheory.theory.field import *  # noqa: F403
+from fedtheory.theory.field import Assumption
+from fedtheory.theory.inequalities import FunctionSymbol, VectorSymbol, constants, exact, function, points
+from fedtheory.theory.names import unknown
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs import own, parallel
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.inferences import composed, contract, jensen, polyak, telescope, young
+from fedtheory.theory.proofs.parallel import Vectors
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import (
     Bound,
     Claim,
     Condition,
@@ -95,7 +95,7 @@ class OwnPaper(Paper):
         }
 
     def _of_arenas(self) -> list[Evidence]:
-        from bounds.trials.arena import arena_evidence
+        from fedtheory.bounds.trials.arena import arena_evidence
 
         return arena_evidence([one.arena for one in self.arenas])
 
@@ -119,7 +119,7 @@ class OwnPaper(Paper):
         """A quantity of the paper's own, >= 0; its `next` is the same after the round, its `last` after R rounds.
 
         unit   made of X, that of x, and F, that of F(x)
-        of     a function of a trace (`simulations.exact.trace`), and of its memories before or after the round
+        of     a function of a trace (`fedtheory.simulations.exact.trace`), and of its memories before or after the round
         start  before the first round
         """
         one = field.OwnQuantity(name, real=True, nonnegative=True)
@@ -143,7 +143,7 @@ class OwnPaper(Paper):
         """A lemma: an inequality between quantities of a round, or between points and functions (`points`, `function`).
 
         claim  such as drift <= 6 * h**2 * grad_sq; with names for its terms at_most(drift, gradient=6 * h**2 * grad_sq); or
-               another claim of `theory.statement`
+               another claim of `fedtheory.theory.statement`
         name   its id without the paper's short name; lemma1, lemma2 ... by default
         when   a condition, or several
         given  assumptions
@@ -199,7 +199,7 @@ class OwnPaper(Paper):
         return said
 
     def _claim(self, claim: Any) -> Claim:
-        """A claim of `theory.statement`, from itself or from an inequality."""
+        """A claim of `fedtheory.theory.statement`, from itself or from an inequality."""
         if isinstance(claim, Bound):
             terms = tuple(replace(term, value=exact(term.value)) for term in claim.terms)
             return replace(claim, quantity=exact(claim.quantity), terms=terms)
@@ -263,8 +263,8 @@ class OwnPaper(Paper):
 
     def _vectors(self, of: Argument) -> tuple[str, Vectors]:
         """The name of the paper's algorithm, and the vectors of its round in the step size of a statement."""
-        from bounds.defaults import algorithm_of
-        from bounds.parallel import parallel_round
+        from fedtheory.bounds.defaults import algorithm_of
+        from fedtheory.bounds.parallel import parallel_round
 
         algorithm = algorithm_of(self.name)
         if algorithm is None:
@@ -301,12 +301,13 @@ class OwnPaper(Paper):
 
         problem    such as problem("quadratic", d=5, M=4, L=1.0, mu=0.1)
         algorithm  the paper's own, unless told
-        settings   x0, seeds, fractions and given of `bounds.trials.arena.Arena`; all others are the algorithm's, such as K=3
+        settings   x0, seeds, fractions and given of `fedtheory.bounds.trials.arena.Arena`; all others are the algorithm's,
+        such as K=3
 
         Raises ValueError for settings that the algorithm does not have, or lacks.
         """
-        from bounds.defaults import algorithm_of
-        from bounds.trials.arena import Arena
+        from fedtheory.bounds.defaults import algorithm_of
+        from fedtheory.bounds.trials.arena import Arena
 
         _forget()
         kind = algorithm or algorithm_of(self.name)
@@ -348,8 +349,8 @@ class OwnArena:
 
         Returns its path.  Raises ValueError for another ending, or where it cannot be written.
         """
-        from figures.bound_against_run import draw
-        from figures.gallery import save_as, saveable
+        from fedtheory.figures.bound_against_run import draw
+        from fedtheory.figures.gallery import save_as, saveable
 
         saveable(Path(file))
         save_as(lambda: draw(self.arena.statement, [self.arena]), Path(file))
@@ -365,8 +366,8 @@ class _Figures:
     @property
     def FIGURES(self) -> list[Any]:
         """One for each statement that has arenas."""
-        from figures.bound_against_run import draw
-        from figures.gallery import Picture
+        from fedtheory.figures.bound_against_run import draw
+        from fedtheory.figures.gallery import Picture
 
         several: dict[str, list[Any]] = {}
         for one in self.paper.arenas:
@@ -452,16 +453,20 @@ def paper(name: str, title: str = "", *, step: Any = None, citation: str = "") -
 
     A second paper of the same name takes the place of the first.  Raises ValueError for a name that is taken.
     """
-    outside.check_name(name)
+    plugins.check_name(name)
     _forget()
     found = OwnPaper(name, title or name, citation, step)
-    outside.add(name, lambda: found.parts)
+    plugins.add(name, lambda: found.parts)
     return found
 
 
 def _forget() -> None:
     """Forget what this process has computed for papers: this one changes, or takes the place of another."""
-    ours = [m for name, m in sys.modules.items() if name.startswith(("bounds.", "theory.catalogue", "fedtheory.verif"))]
+    ours = [
+        m
+        for name, m in sys.modules.items()
+        if name.startswith(("fedtheory.bounds.", "fedtheory.theory.catalogue", "fedtheory.verif"))
+    ]
     for one in (held for module in ours for held in list(vars(module).values())):
         if callable(getattr(one, "cache_clear", None)):
             one.cache_clear()

@@ -11,10 +11,10 @@ from fedtheory.agreed import in_coq, opinions
 from fedtheory.score import MEASURED, SCORED, Score, totals
 from fedtheory.sharper import LONG, least_room
 from fedtheory.texts import best_text, cell, formula, in_cell, short, significant, verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import latex
+from fedtheory.theory.statement import Bound, Form, Paper, Statement
 from fedtheory.verification import Checked
-from theory import catalogue
-from theory.printing import latex
-from theory.statement import Bound, Form, Paper, Statement
 
 _TITLES = ("Printed statements", "Corrected and completed statements", "Sharper statements")
 

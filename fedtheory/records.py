@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bounds.studies import Numbers, Study
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.figures import gallery
+from fedtheory.figures.files import writable, write
 from fedtheory.store import ROOT, code
 from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Verdict
 from fedtheory.verification import failed
-from figures import gallery
-from figures.files import writable, write
-from theory import catalogue
-from theory.statement import Verdict
 
 
 @cache

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from simulations.algorithms import registry
-from simulations.algorithms.base import Algorithm
-from simulations.compressors import COMPRESSORS, Compressor
-from simulations.problems import Problem
-from simulations.problems.least_squares import least_squares
-from simulations.problems.logistic import Logistic
-from simulations.problems.own import OfFunctions
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.sigmoid import SigmoidERM
-from theory.names import unknown
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.compressors import COMPRESSORS, Compressor
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.least_squares import least_squares
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.own import OfFunctions
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.theory.names import unknown
 
 
 def _network(**settings: Any) -> Problem:
-    """A neural network as a problem (needs torch), with the settings of `simulations.networks.problem.Network`."""
-    from simulations.networks.problem import Network
+    """A neural network as a problem (needs torch), with the settings of `fedtheory.simulations.networks.problem.Network`."""
+    from fedtheory.simulations.networks.problem import Network
 
     return Network(**settings)
 

@@ -18,12 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
+from fedtheory.figures.files import write
 from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.mutation import Part, noticed
+from fedtheory.theory.statement import Evidence, Status, Verdict
 from fedtheory.verification import Checked, evidence, verify
-from figures.files import write
-from theory import catalogue
-from theory.proofs.mutation import Part, noticed
-from theory.statement import Evidence, Status, Verdict
 
 FILE = Path(__file__).with_name("score.json")
 SCORED = (Status.PROVED, Status.CONDITIONAL, Status.TESTED)

@@ -6,9 +6,9 @@ from functools import cache
 
 import sympy
 
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 from fedtheory.verification import Checked
-from theory import catalogue
-from theory.statement import Bound
 
 LONG = 40  # operations of a ratio, which then says less than the two terms
 

@@ -18,25 +18,25 @@ from rich.console import Console
 from rich.table import Table
 
 from fedtheory.arguments import number
+from fedtheory.figures.runs import ROUNDING, best_of_grid
+from fedtheory.simulations import data, run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.checked import affordable, brief, number as checked_number, reals, shortened, whole
+from fedtheory.simulations.compressors import from_text
+from fedtheory.simulations.engine import affordable_run, requested
+from fedtheory.simulations.own_file import blaming, digest_of, own
+from fedtheory.simulations.partitions import PARTITIONS, Partition, as_given, partition_settings
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.least_squares import least_squares
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 from fedtheory.tasks import Progress, Task, Workshop
-from figures.runs import ROUNDING, best_of_grid
-from simulations import data, run
-from simulations.algorithms import registry
-from simulations.algorithms.base import Algorithm
-from simulations.checked import affordable, brief, number as checked_number, reals, shortened, whole
-from simulations.compressors import from_text
-from simulations.engine import affordable_run, requested
-from simulations.own_file import blaming, digest_of, own
-from simulations.partitions import PARTITIONS, Partition, as_given, partition_settings
-from simulations.problems import Problem
-from simulations.problems.least_squares import least_squares
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.quadratic import Quadratic, generate
-from simulations.problems.sigmoid import SigmoidERM
-from theory.names import unknown as unknown_name
+from fedtheory.theory.names import unknown as unknown_name
 
 if TYPE_CHECKING:
-    from figures.gallery import Drawn
+    from fedtheory.figures.gallery import Drawn
 
 _ROUNDING = 1e-12  # relative to the mean: a smaller spread counts as 0
 _SHOWN = {
@@ -358,8 +358,8 @@ def _problem(
         reals = {n: _real(settings, n) for n in QUADRATIC if n not in counts}
         return generate(**counts, **reals)  # type: ignore[arg-type]
     if name.startswith("sfl.quad."):
-        from figures.sfl import group
-        from theory import catalogue
+        from fedtheory.figures.sfl import group
+        from fedtheory.theory import catalogue
 
         return group(catalogue.find(name).id)
     return _matrices(name) or _on_data(name, chosen)
@@ -540,8 +540,8 @@ def summary(dataset: xr.Dataset, level: float = 0.0) -> list[dict[str, Any]]:
 
 def plot(asked: Asked, found: Sequence[Found]) -> Drawn:
     """All algorithms and step sizes in one figure."""
-    from bounds.communication import cost
-    from figures.simulated import Curve, draw
+    from fedtheory.bounds.communication import cost
+    from fedtheory.figures.simulated import Curve, draw
 
     problem, curves = problem_of(asked), []
     for one in found:

@@ -28,11 +28,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from platformdirs import user_cache_dir
 
-import outside
-from simulations.checked import reason
+from fedtheory import plugins
+from fedtheory.simulations.checked import reason
 
-ROOT = Path(__file__).resolve().parents[1]
-OURS = ("theory", "simulations", "bounds", "figures", "fedtheory", "outside")
+FLOORS = ("theory", "simulations", "bounds", "figures")
+_HOME = Path(__file__).resolve().parent
+ROOT = _HOME.parent
+_FOLDERS = (
+    _HOME,
+    *((_HOME / floor).resolve() for floor in FLOORS),
+)  # in a clone, floors are links to folders beside it
 _SIZE = 2**30  # bytes; what was not used for longest goes first
 _VARIANTS = 4  # of one result: for as many states of the code, such as branches
 _MARGIN = 2_000_000_000  # nanoseconds: some file systems count in steps of two seconds
@@ -50,7 +55,7 @@ _EXTRAS = ("networks", "proofs", "fast")  # of our packages: those that results 
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
-_DRAWN = str(ROOT / "figures" / "drawn") + os.sep
+_DRAWN = str((_HOME / "figures").resolve() / "drawn") + os.sep
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 _DAMAGED = "the store of results in {} is damaged: what is lost is computed again; delete the folder to mend it"
 _NOT_KEPT = "no more results are kept in {}"
@@ -183,7 +188,7 @@ def _needs(package: str, extra: str) -> list[str]:
 @cache
 def code() -> str:
     """A digest of our modules, data files and the versions of the libraries: the same where numbers are the same."""
-    ours = sorted(path for name in OURS for end in ("py", "toml") for path in (ROOT / name).rglob(f"*.{end}"))
+    ours = sorted({path for folder in _FOLDERS for end in ("py", "toml") for path in folder.rglob(f"*.{end}")})
     needed = [line for line in requires("fedtheory") or () if "extra ==" not in line]
     versions = [f"{name}=={version(name)}" for line in needed if (name := re.split(r"[^\w.-]", line)[0])]
     return hashlib.sha256("\n".join([sys.version, *versions, *contents(ours)]).encode()).hexdigest()
@@ -196,8 +201,8 @@ def contents(paths: Iterable[Path]) -> list[str]:
 
 def _modules() -> list[str]:
     """The modules of our packages, and of others' papers beside them: whether one is there changes what a paper has."""
-    specs = [spec for name in (*OURS, *filter(None, outside.packages().values())) if (spec := find_spec(name))]
-    places = [Path(place) for spec in specs for place in spec.submodule_search_locations or ()]
+    specs = [spec for name in filter(None, plugins.packages().values()) if (spec := find_spec(name))]
+    places = [*_FOLDERS, *(Path(place) for spec in specs for place in spec.submodule_search_locations or ())]
     return sorted(f"{place.name}/{path.relative_to(place)}" for place in places for path in place.rglob("*.py"))
 
 
@@ -250,7 +255,7 @@ def files_read(since: int) -> Files | None:
 def _input(file: str) -> str:
     """The whole path of a file that is an input; empty for one that the version of a package covers, or the system's."""
     real = os.path.realpath(file)
-    ours = real.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
+    ours = real.startswith(tuple(f"{folder}{os.sep}" for folder in _FOLDERS))
     if real.startswith((*LIBRARIES, *_SYSTEM)) and not ours:
         return ""
     if real.startswith(_DRAWN):  # a drawing is taken from there only if it is the same
@@ -281,4 +286,4 @@ def digest(file: str) -> str:
         return ""
 
 
-__all__ = ["LIBRARIES", "OURS", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "watch"]
+__all__ = ["FLOORS", "LIBRARIES", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "watch"]

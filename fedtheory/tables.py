@@ -13,13 +13,13 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from bounds.presets import Cell, Preset
 from fedtheory import training
-from figures import gallery
-from figures.training import curves
-from simulations.checked import affordable, brief
-from simulations.networks import images
-from simulations.networks.setup import Setup
+from fedtheory.bounds.presets import Cell, Preset
+from fedtheory.figures import gallery
+from fedtheory.figures.training import curves
+from fedtheory.simulations.checked import affordable, brief
+from fedtheory.simulations.networks import images
+from fedtheory.simulations.networks.setup import Setup
 
 # Published data sets: image shape, classes, training and test images, and the noise of generated images that replace them.
 # With this noise the best small convolutional network of the papers on the data set, trained centrally, is as accurate as

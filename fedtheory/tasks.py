@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
-import outside
+from fedtheory import plugins
 from fedtheory.store import Files, Store, code, files_read, watch
 
 # loky replaces a worker process that has grown; nothing is lost by it
@@ -181,7 +181,7 @@ def workshop(fresh: bool = False, scheduler: str | None = None) -> Workshop:
 
 def _here(tasks: Sequence[Task], results: dict[Task, Any], besides: dict[int, float]) -> Iterator[Done]:
     """Do the tasks on this machine, each after those that it needs; `results` has the results so far."""
-    written = {name for name, package in outside.packages().items() if not package}  # only this process has them
+    written = {name for name, package in plugins.packages().items() if not package}  # only this process has them
     elsewhere = len(tasks) > _FEW or any(task.long for task in tasks)
     if elsewhere and cpu_count() > 1 and not any(task.paper in written for task in tasks):
         yield from _Workers(list(tasks), results, besides).done()

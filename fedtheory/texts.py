@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import claim_latex, claim_words
+from fedtheory.theory.statement import Severity, Statement
 from fedtheory.verification import Checked
-from theory import catalogue
-from theory.printing import claim_latex, claim_words
-from theory.statement import Severity, Statement
 
 # Kinds with nothing to decide, and why; `OPEN` in a paper's checks has the reasons for single statements
 _NOTHING_TO_DECIDE = {

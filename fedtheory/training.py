@@ -34,16 +34,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bounds.communication import Cost, cost
-from bounds.presets import summary
+from fedtheory.bounds.communication import Cost, cost
+from fedtheory.bounds.presets import summary
+from fedtheory.figures.files import PARTIAL, whole, writable, write
+from fedtheory.simulations.checked import brief, number, reason
+from fedtheory.simulations.data import arrays_of
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.networks.problem import Network, available, fastest, threads_of
+from fedtheory.simulations.networks.setup import Setup, from_table
+from fedtheory.simulations.own_file import digest_of
 from fedtheory.tasks import Progress, Task, Workshop
-from figures.files import PARTIAL, whole, writable, write
-from simulations.checked import brief, number, reason
-from simulations.data import arrays_of
-from simulations.engine import RunState
-from simulations.networks.problem import Network, available, fastest, threads_of
-from simulations.networks.setup import Setup, from_table
-from simulations.own_file import digest_of
 
 try:
     import fcntl

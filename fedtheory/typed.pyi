@@ -3,26 +3,26 @@
 from collections.abc import Callable
 from typing import Literal, overload
 
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.baselines import FedDyn, FedNova, FedProx, Scaffnew
-from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
-from simulations.algorithms.fedbcgd import FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD, TopKFedAvg
-from simulations.algorithms.fedcom import DIANA, FedCOM, FedCOMGATE, FedGATE, FedPAQ, SCAFFOLD, SparseFedCOMGATE, VRDIANA
-from simulations.algorithms.masks import FedPM
-from simulations.algorithms.minibatch import CentralSGD, MinibatchSGD, SGDRR
-from simulations.algorithms.participation import AmplifiedFedAvg, CyCP, RCP
-from simulations.algorithms.reduced import BVRLSGD, CELSGD, Mime, MimeLite, STEM
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.algorithms.vertical import FedBCD
-from simulations.compressors import Compressor
-from simulations.compressors.levels import Dithering, QSGD, Rounding
-from simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
-from simulations.compressors.signs import MaxSign, NoisySign, Sign, StochasticSign
-from simulations.problems import Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.own import OfFunctions
-from simulations.problems.quadratic import Quadratic
-from simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.baselines import FedDyn, FedNova, FedProx, Scaffnew
+from fedtheory.simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
+from fedtheory.simulations.algorithms.fedbcgd import FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD, TopKFedAvg
+from fedtheory.simulations.algorithms.fedcom import DIANA, FedCOM, FedCOMGATE, FedGATE, FedPAQ, SCAFFOLD, SparseFedCOMGATE, VRDIANA
+from fedtheory.simulations.algorithms.masks import FedPM
+from fedtheory.simulations.algorithms.minibatch import CentralSGD, MinibatchSGD, SGDRR
+from fedtheory.simulations.algorithms.participation import AmplifiedFedAvg, CyCP, RCP
+from fedtheory.simulations.algorithms.reduced import BVRLSGD, CELSGD, Mime, MimeLite, STEM
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.algorithms.vertical import FedBCD
+from fedtheory.simulations.compressors import Compressor
+from fedtheory.simulations.compressors.levels import Dithering, QSGD, Rounding
+from fedtheory.simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
+from fedtheory.simulations.compressors.signs import MaxSign, NoisySign, Sign, StochasticSign
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.own import OfFunctions
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 
 class Algorithms(dict[str, Callable[..., Algorithm]]):
     @overload

@@ -12,16 +12,16 @@ from typing import get_args
 
 import xarray as xr
 
-from bounds import papers
-from bounds.trials.arena import Arena, arena_evidence, measured_afresh, recall
+from fedtheory.bounds import papers
+from fedtheory.bounds.trials.arena import Arena, arena_evidence, measured_afresh, recall
 from fedtheory.composed import proved
 from fedtheory.store import LIBRARIES
 from fedtheory.tasks import Progress, Task, Workshop
-from theory import catalogue
-from theory.proofs import mutation
-from theory.proofs.arithmetic import recorded
-from theory.readings import additions, judge
-from theory.statement import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import mutation
+from fedtheory.theory.proofs.arithmetic import recorded
+from fedtheory.theory.readings import additions, judge
+from fedtheory.theory.statement import (
     NO_CLAIM,
     OFTEN_NO_CLAIM,
     Evidence,
@@ -397,7 +397,7 @@ def verify_on(
     A bound that does not apply is open, with the reason.  Raises UnknownName for an unknown id; ValueError if no statement
     bounds runs on data, the data set is unusable, or a setting has no effect.
     """
-    from bounds.trials.theorems import theorem
+    from fedtheory.bounds.trials.theorems import theorem
     from fedtheory.confrontation import check_settings
 
     asked, on = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids)), (dataset, *settings)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bounds.networks import CLIENTS, METHODS, ROUNDS, STEPS, STUDY
-from figures.gallery import GREEN, GREY, ORANGE, RED, Drawn, Picture, canvas
+from fedtheory.bounds.networks import CLIENTS, METHODS, ROUNDS, STEPS, STUDY
+from fedtheory.figures.gallery import GREEN, GREY, ORANGE, RED, Drawn, Picture, canvas
 
 
 def _rows() -> Iterator[dict[str, Any]]:

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import sympy
 
-from bounds import worst_cases
-from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas
-from theory import catalogue
-from theory.proofs import scenes
-from theory.proofs.tight import NotSolved, Unbounded
-from theory.statement import Bound, Statement
+from fedtheory.bounds import worst_cases
+from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.proofs.tight import NotSolved, Unbounded
+from fedtheory.theory.statement import Bound, Statement
 
 _NOTHING = 1e-3  # a factor below it: the term is not needed
 _EXACT = 1e-3  # a factor as near to 1: the constant cannot be improved

@@ -15,12 +15,12 @@ import xarray as xr
 from matplotlib.mathtext import MathTextParser
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-import outside
-from bounds import papers
-from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, bound_at, confront, constants_of, step_symbol
-from bounds.trials.quantities import quantities
-from figures.gallery import RED, Drawn, Picture, canvas, count_axis, mathematics
-from figures.styles import (
+from fedtheory import plugins
+from fedtheory.bounds import papers
+from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, bound_at, confront, constants_of, step_symbol
+from fedtheory.bounds.trials.quantities import quantities
+from fedtheory.figures.gallery import RED, Drawn, Picture, canvas, count_axis, mathematics
+from fedtheory.figures.styles import (
     BOUNDS,
     CORRECTED,
     INTERVAL,
@@ -32,9 +32,9 @@ from figures.styles import (
     runs_off,
     term_colours,
 )
-from simulations.problems import Array
-from theory import catalogue
-from theory.statement import Bound, Statement
+from fedtheory.simulations.problems import Array
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Statement
 
 _TITLE = 44  # characters in a line
 _SEEN = 0.01  # of the bound: a term that is never a larger part of it is not drawn
@@ -243,7 +243,7 @@ def titled(name: str) -> str:
 def y_label(paper: str, quantity: str) -> str:
     """The label of a quantity, in the paper's own symbols."""
     known = quantities(paper)[quantity].label
-    if paper not in outside.packages() or quantity in papers.quantities(paper):
+    if paper not in plugins.packages() or quantity in papers.quantities(paper):
         return known
     label = f"${catalogue.paper(paper).symbols[quantity].latex}$"
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bounds.comparison import Along
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas
+from fedtheory.bounds.comparison import Along
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", "-.", ":")

@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from bounds.trials.arena import step_symbol
-from bounds.trials.theorems import Theorem
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
+from fedtheory.bounds.trials.arena import step_symbol
+from fedtheory.bounds.trials.theorems import Theorem
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _LABELS = {"gap": "$F-F^*$", "squared gradient": r"$\|\nabla F\|^2$"}

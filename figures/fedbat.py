@@ -14,12 +14,12 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from bounds.fedbat.arenas import ARENAS, TRIALS
-from bounds.fedbat.local_steps import Meter
-from bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
-from figures import best_constants, bound_against_run
-from figures.bound_against_run import titled, y_label
-from figures.gallery import (
+from fedtheory.bounds.fedbat.arenas import ARENAS, TRIALS
+from fedtheory.bounds.fedbat.local_steps import Meter
+from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
+from fedtheory.figures import best_constants, bound_against_run
+from fedtheory.figures.bound_against_run import titled, y_label
+from fedtheory.figures.gallery import (
     BLACK,
     BLUE,
     GREEN,
@@ -33,21 +33,21 @@ from figures.gallery import (
     canvas,
     count_axis,
 )
-from figures.runs import BAND, Rows, best_of_grid, curve, some
-from figures.styles import CORRECTED, MEASURED, PRINTED, TERM, term_colours
-from simulations import data, partitions, run
-from simulations.algorithms.base import Algorithm, Memory
-from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
-from simulations.algorithms.fedcom import FedPAQ
-from simulations.binarisation import error, least_error
-from simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
-from theory import catalogue
-from theory.fedbat.experiments import BINARIZATION, PHIS, RHOS
-from theory.statement import Bound, Record
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED, TERM, term_colours
+from fedtheory.simulations import data, partitions, run
+from fedtheory.simulations.algorithms.base import Algorithm, Memory
+from fedtheory.simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
+from fedtheory.simulations.algorithms.fedcom import FedPAQ
+from fedtheory.simulations.binarisation import error, least_error
+from fedtheory.simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.experiments import BINARIZATION, PHIS, RHOS
+from fedtheory.theory.statement import Bound, Record
 
 Made = Callable[[Any], Algorithm]  # an algorithm by its learning rates
 

@@ -14,15 +14,28 @@ import xarray as xr
 from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
-from bounds.fedbcgd import rate_table
-from bounds.trials.arena import Arena, bound_at, confront
-from figures import best_constants, bound_against_run, rate_tables, unstable
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
-from figures.runs import BAND, Rows, best_of_grid, curve, some
-from figures.styles import CORRECTED, LEAST, MOST_DECADES, PRINTED, mark_all
-from simulations import data, expectation, partitions, run
-from simulations.algorithms.base import FLOAT, Algorithm
-from simulations.algorithms.fedbcgd import (
+from fedtheory.bounds.fedbcgd import rate_table
+from fedtheory.bounds.trials.arena import Arena, bound_at, confront
+from fedtheory.figures import best_constants, bound_against_run, rate_tables, unstable
+from fedtheory.figures.gallery import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    Drawn,
+    Picture,
+    canvas,
+    count_axis,
+)
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.styles import CORRECTED, LEAST, MOST_DECADES, PRINTED, mark_all
+from fedtheory.simulations import data, expectation, partitions, run
+from fedtheory.simulations.algorithms.base import FLOAT, Algorithm
+from fedtheory.simulations.algorithms.fedbcgd import (
     ABLATIONS,
     VARIANTS,
     FedAdam,
@@ -34,15 +47,15 @@ from simulations.algorithms.fedbcgd import (
     SLocalGD,
     TopKFedAvg,
 )
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.compressors import QSGD
-from simulations.exact import linear
-from simulations.problems import Array
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.quadratic import Quadratic, generate
-from simulations.problems.sigmoid import SigmoidERM
-from theory import catalogue
-from theory.fedbcgd.experiments import MOMENTA
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.compressors import QSGD
+from fedtheory.simulations.exact import linear
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.experiments import MOMENTA
 
 Made = Callable[[Any], Algorithm]  # an algorithm by its learning rates
 

@@ -15,14 +15,14 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from bounds.fedcom import rate_table
-from bounds.trials.arena import Arena, tightest_ratio
-from figures import best_constants, bound_against_run, rate_tables
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
-from figures.runs import BAND, Rows, best_of_grid, curve, some
-from figures.styles import CORRECTED, PRINTED, mark_all
-from simulations import data, expectation, partitions, run
-from simulations.algorithms.fedcom import (
+from fedtheory.bounds.fedcom import rate_table
+from fedtheory.bounds.trials.arena import Arena, tightest_ratio
+from fedtheory.figures import best_constants, bound_against_run, rate_tables
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.styles import CORRECTED, PRINTED, mark_all
+from fedtheory.simulations import data, expectation, partitions, run
+from fedtheory.simulations.algorithms.fedcom import (
     DIANA,
     SCAFFOLD,
     VRDIANA,
@@ -32,7 +32,7 @@ from simulations.algorithms.fedcom import (
     FedPAQ,
     SparseFedCOMGATE,
 )
-from simulations.compressors import (
+from fedtheory.simulations.compressors import (
     QSGD,
     Bernoulli,
     Compressor,
@@ -44,12 +44,12 @@ from simulations.compressors import (
     StochasticSign,
     TopK,
 )
-from simulations.exact.linear import spectral_radius
-from simulations.problems import Array
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
-from theory import catalogue
-from theory.statement import Relations
+from fedtheory.simulations.exact.linear import spectral_radius
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Relations
 
 Method = FedCOM | FedPAQ | FedCOMGATE | FedGATE | SCAFFOLD | DIANA
 

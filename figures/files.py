@@ -13,7 +13,7 @@ from shutil import copymode
 from stat import S_ISCHR, S_ISFIFO
 from tempfile import NamedTemporaryFile
 
-from simulations.checked import brief
+from fedtheory.simulations.checked import brief
 
 PARTIAL = ".partial"  # the ending of a file that is not whole yet
 

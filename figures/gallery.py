@@ -22,12 +22,12 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFor
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-import outside
-from bounds.sources import digest
-from bounds.studies import Study
-from bounds.trials.arena import Arena
-from figures.files import writable, write
-from theory import catalogue
+from fedtheory import plugins
+from fedtheory.bounds.sources import digest
+from fedtheory.bounds.studies import Study
+from fedtheory.bounds.trials.arena import Arena
+from fedtheory.figures.files import writable, write
+from fedtheory.theory import catalogue
 
 # Okabe and Ito's palette: colour-blind readers can distinguish its colours, also in print.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
@@ -49,7 +49,7 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None},
 }
 _MARGIN = 0.1  # inches
-DRAWN = Path(__file__).with_name("drawn")
+DRAWN = Path(__file__).resolve().with_name("drawn")
 _COLOURS = 128  # of a PNG: a third of the size, without a visible loss
 _SOURCE = "Source"  # where a PNG has the digest of what it is made of
 STYLE: dict[Any, Any] = {
@@ -105,9 +105,13 @@ def pictures(paper: str | None = None) -> list[Picture]:
 
 
 def _of(paper: str) -> list[Picture]:
-    if paper in outside.packages():
-        return list(getattr(outside.load(paper, "figures"), "FIGURES", ()))
-    return list(importlib.import_module(f"figures.{paper}").FIGURES) if find_spec(f"figures.{paper}") else []
+    if paper in plugins.packages():
+        return list(getattr(plugins.load(paper, "figures"), "FIGURES", ()))
+    return (
+        list(importlib.import_module(f"fedtheory.figures.{paper}").FIGURES)
+        if find_spec(f"fedtheory.figures.{paper}")
+        else []
+    )
 
 
 def find(name: str) -> Picture:

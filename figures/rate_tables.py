@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from bounds.slopes import Experiment, hundredths, slopes, study
-from figures.gallery import BLACK, GREY, Drawn, Picture, canvas
-from theory import catalogue
+from fedtheory.bounds.slopes import Experiment, hundredths, slopes, study
+from fedtheory.figures.gallery import BLACK, GREY, Drawn, Picture, canvas
+from fedtheory.theory import catalogue
 
 _LETTERS = {
     "eps": r"$\epsilon$", "kappa": r"$\kappa$", "alpha": r"$\alpha$", "K": "$K$", "M": "$M$", "T": "$T$", "S": "$S$",

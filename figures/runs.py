@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from simulations.problems import Array
+from fedtheory.simulations.problems import Array
 
 Rows = list[dict[str, object]]
 BAND = "line: mean, band: minimum and maximum of {} seeds"

@@ -12,19 +12,19 @@ import xarray as xr
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 from sympy import Rational
 
-from bounds import evaluate, sharpening, tune
-from bounds.sfl import ARENAS, rate_table
-from bounds.trials.arena import Arena, tightest_ratio
-from figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
-from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
-from figures.styles import CORRECTED, MEASURED, PRINTED
-from simulations import data, partitions, run, start
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.moments import expectation
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from theory import catalogue
-from theory.notation import Value
-from theory.statement import Relations
+from fedtheory.bounds import evaluate, sharpening, tune
+from fedtheory.bounds.sfl import ARENAS, rate_table
+from fedtheory.bounds.trials.arena import Arena, tightest_ratio
+from fedtheory.figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
+from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
+from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED
+from fedtheory.simulations import data, partitions, run, start
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.moments import expectation
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Value
+from fedtheory.theory.statement import Relations
 
 # Figures 1 and 7.  The grid and the number of seeds are printed (Figure 7); start and length are in the authors' code.
 GRID = (0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6)

@@ -10,8 +10,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas
-from figures.runs import BAND, CUT, ROUNDING, Rows, curve, in_sight, until_above
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas
+from fedtheory.figures.runs import BAND, CUT, ROUNDING, Rows, curve, in_sight, until_above
 
 COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", ":", "-.")

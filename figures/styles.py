@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, YELLOW
-from simulations.problems import Array
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, YELLOW
+from fedtheory.simulations.problems import Array
 
 # The keyword arguments of `plot` for a role.  Colour and dashes both tell, so that a grey print can be read too.
 PRINTED: dict[str, Any] = {"color": BLACK, "ls": "-", "lw": 2.2}

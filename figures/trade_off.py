@@ -8,8 +8,8 @@ import pandas as pd
 import sympy
 from matplotlib.ticker import NullLocator
 
-from figures.gallery import GREY, Drawn, canvas
-from figures.styles import term_colours
+from fedtheory.figures.gallery import GREY, Drawn, canvas
+from fedtheory.figures.styles import term_colours
 
 
 def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> Drawn:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
-from figures.runs import CUT, in_sight, until_above
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
+from fedtheory.figures.runs import CUT, in_sight, until_above
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", ":", "-.")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bounds.fedbcgd.stability import AT, BLOCKS, STEPS, STUDY, TRAINED
-from figures.gallery import BLUE, GREEN, GREY, ORANGE, RED, SKY, Drawn, Picture, canvas, count_axis
+from fedtheory.bounds.fedbcgd.stability import AT, BLOCKS, STEPS, STUDY, TRAINED
+from fedtheory.figures.gallery import BLUE, GREEN, GREY, ORANGE, RED, SKY, Drawn, Picture, canvas, count_axis
 
 _BLOCKS = dict(zip(BLOCKS, (GREEN, RED, ORANGE), strict=True))
 _TRAINED = dict(zip(TRAINED, (RED, SKY, GREEN, GREY), strict=True))

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from bounds.winners import BUDGETS, KAPPAS, MAPS, METHODS, STUDIES, cells
-from figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from fedtheory.bounds.winners import BUDGETS, KAPPAS, MAPS, METHODS, STUDIES, cells
+from fedtheory.figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 
 _AXES = {
     "zeta": r"heterogeneity at the optimum $\zeta_*$",

@@ -9,10 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulations.constants import Certified, Constants, NoSuchConstant
-    from simulations.engine import run
-    from simulations.exact import expectation, has_expectation
-    from simulations.problems import Problem, start
+    from fedtheory.simulations.constants import Certified, Constants, NoSuchConstant
+    from fedtheory.simulations.engine import run
+    from fedtheory.simulations.exact import expectation, has_expectation
+    from fedtheory.simulations.problems import Problem, start
 
 _WHERE = {
     "Certified": "constants",
@@ -28,8 +28,8 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        raise AttributeError(f"module 'simulations' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"simulations.{_WHERE[name]}"), name)
+        raise AttributeError(f"module 'fedtheory.simulations' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"fedtheory.simulations.{_WHERE[name]}"), name)
 
 
 __all__ = ["Certified", "Constants", "NoSuchConstant", "Problem", "expectation", "has_expectation", "run", "start"]

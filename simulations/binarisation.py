@@ -7,7 +7,7 @@ round to 2, and S would be 3 alpha.  S(x, 0) = 0, which (7) leaves open.
 
 alpha broadcasts against x: one number, or one for each entry.  Arrays keep their precision, float32 or float64.
 `binarise`, `derivatives` and `step_size` take numpy arrays, anything that converts to one, and torch tensors.
-`simulations.networks.straight_through` is the torch version, with (8) and (9) as its backward pass.
+`fedtheory.simulations.networks.straight_through` is the torch version, with (8) and (9) as its backward pass.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.arrays import is_tensor, known, like, namespace
-from simulations.compressors import Law, independent
+from fedtheory.simulations.arrays import is_tensor, known, like, namespace
+from fedtheory.simulations.compressors import Law, independent
 
 _FLOAT = 32  # bits of a step size on the wire
 

@@ -31,7 +31,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulations.checked import affordable, brief, reals, reason
+from fedtheory.simulations.checked import affordable, brief, reals, reason
 
 EMBEDDED = ("breast_cancer", "digits")
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": r"\s+"}  # by their names

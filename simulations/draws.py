@@ -130,7 +130,7 @@ class Local:
 
     `steps` is the largest number of steps that will be asked for; it changes no number.  Small draws are made for several
     steps at once: the same numbers, fewer array operations.  `place` is the torch device of the uniform numbers; None:
-    numpy arrays.  `loops` is the module `simulations.loops`; None: numpy alone makes the same numbers.
+    numpy arrays.  `loops` is the module `fedtheory.simulations.loops`; None: numpy alone makes the same numbers.
     """
 
     def __init__(

@@ -18,12 +18,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms.base import Algorithm, Memory, Watch, check_algorithm, refuse_misfits
-from simulations.arrays import is_tensor, known_as, like, on_host
-from simulations.checked import affordable, brief, listed, number, reals, reason, step_sizes, whole
-from simulations.constants import NoSuchConstant
-from simulations.draws import Draws, Purpose, seed_keys
-from simulations.problems import Array, Problem, check_problem, example, starting_point, tested
+from fedtheory.simulations.algorithms.base import Algorithm, Memory, Watch, check_algorithm, refuse_misfits
+from fedtheory.simulations.arrays import is_tensor, known_as, like, on_host
+from fedtheory.simulations.checked import affordable, brief, listed, number, reals, reason, step_sizes, whole
+from fedtheory.simulations.constants import NoSuchConstant
+from fedtheory.simulations.draws import Draws, Purpose, seed_keys
+from fedtheory.simulations.problems import Array, Problem, check_problem, example, starting_point, tested
 
 # name -> (dimension of the quantity, meaning)
 RECORDS = {
@@ -134,7 +134,7 @@ def affordable_run(
 ) -> float:
     """The local steps of all runs, times coordinates.
 
-    Raises ValueError for a run that would take more memory or time than `simulations.checked` allows.
+    Raises ValueError for a run that would take more memory or time than `fedtheory.simulations.checked` allows.
     """
     runs, K = len(asked.eta) * seeds, local_steps_of(algorithm)
     in_turn = rounds * K * (asked.S if getattr(algorithm, "sequential", False) else 1)
@@ -152,7 +152,7 @@ def _loops(work: float) -> ModuleType | None:
     """The compiled loops, for a run of so much work that their loading pays, where numba is installed; else None."""
     if work < _WORTH_LOADING or find_spec("numba") is None:
         return None
-    from simulations import loops
+    from fedtheory.simulations import loops
 
     return loops
 

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from simulations.checked import affordable, brief, number as checked_number, reals, whole
-from simulations.problems import Array
+from fedtheory.simulations.checked import affordable, brief, number as checked_number, reals, whole
+from fedtheory.simulations.problems import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

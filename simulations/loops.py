@@ -1,7 +1,7 @@
 """Compiled loops for large runs, by numba: the numbers of numpy, with fewer passes over memory.
 
 Logarithms, sines, cosines and large products stay with numpy, because their last bits depend on the library.  So all loops
-but `gradients` give the bits of the numpy code that they stand for; `simulations.engine` says which runs use them.
+but `gradients` give the bits of the numpy code that they stand for; `fedtheory.simulations.engine` says which runs use them.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from outside import blaming
-from simulations.checked import brief
+from fedtheory.plugins import blaming
+from fedtheory.simulations.checked import brief
 
 
 @dataclass(frozen=True)

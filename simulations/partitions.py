@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulations.checked import number, whole
+from fedtheory.simulations.checked import number, whole
 
 _TURNS = 20  # of `dirichlet_equal`
 _ATTEMPTS, _LEAST = 1000, 10  # draws, and samples of a client, where all is drawn again

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
 
-from simulations import functions
-from simulations.checked import number, whole
-from simulations.functions import Function
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations import functions
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.functions import Function
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 SMALLEST, LARGEST = 2.0**-6, 2.0**4
 _HALF = 65504.0  # the largest number in half precision
@@ -215,7 +215,7 @@ def samples(M: int, S: int) -> SearchStrategy[tuple[int, ...]]:
 
 
 def orders(M: int, S: int, rounds: int = 1) -> SearchStrategy[NDArray[np.int64]]:
-    """The clients of several rounds, (rounds, S), as `simulations.run` replays them.
+    """The clients of several rounds, (rounds, S), as `fedtheory.simulations.run` replays them.
 
     Raises ValueError unless 1 <= S <= M and rounds >= 1.
     """

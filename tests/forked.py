@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from fedtheory import cli
-from theory import catalogue
+from fedtheory.theory import catalogue
 
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(
     ["tests.forked", "fedtheory.verification", "fedtheory.agreed", "fedtheory.drawing", "fedtheory.simulate", "z3"]
-    + [f"figures.{paper}" for paper in catalogue.names()]
+    + [f"fedtheory.figures.{paper}" for paper in catalogue.names()]
 )
 
 

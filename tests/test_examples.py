@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fedtheory.theory import catalogue
 from tests import forked
-from theory import catalogue
 
 HOUSE = Path(__file__).parents[1]
 LEMMAS = {f"scaffold.lemma{i}": "proved" if i in (3, 5, 6) else "tested" for i in range(1, 9)}

@@ -112,7 +112,7 @@ def test_a_paper_of_a_statement_alone_works(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-FEW = """from theory.statement import F, Paper, X, at_most
+FEW = """from fedtheory.theory.statement import F, Paper, X, at_most
 paper = Paper("few", "title", "citation")
 L = paper.symbol("L", "L", "smoothness", F / X**2, concept="smoothness", positive=True)
 R = paper.symbol("R", "R", "rounds", concept="rounds", integer=True, positive=True)
@@ -164,7 +164,7 @@ def test_a_paper_that_fails_is_named_with_its_line(papers: Path, tmp_path: Path)
     assert f"statements.py, line {line}: ZeroDivisionError: division by zero" in done.stderr
 
 
-BEGUN = """from theory.statement import Paper, Words
+BEGUN = """from fedtheory.theory.statement import Paper, Words
 paper = Paper("mine", "title", "citation")
 paper.say("lemma", "descent", "", Words("."))
 """

@@ -17,17 +17,16 @@ from typing import Any, get_args
 
 import sympy
 
-import outside
-import theory
-from theory.imports import untimed
-from theory.names import UnknownName, unknown
-from theory.properties import Properties, united
-from theory.statement import Erratum, Evidence, Paper, Severity, Statement, Symbol
+from fedtheory import plugins, theory
+from fedtheory.theory.imports import untimed
+from fedtheory.theory.names import UnknownName, unknown
+from fedtheory.theory.properties import Properties, united
+from fedtheory.theory.statement import Erratum, Evidence, Paper, Severity, Statement, Symbol
 
 
 def names() -> tuple[str, ...]:
     """The short names of all papers: those here in alphabetical order, then those outside; loads none of them."""
-    return (*_here(), *sorted(outside.packages()))
+    return (*_here(), *sorted(plugins.packages()))
 
 
 @cache
@@ -43,8 +42,8 @@ def papers() -> dict[str, Paper]:
 
 @cache
 def _loaded(name: str) -> Paper:
-    with untimed(f"theory.{name}"):
-        module = outside.load(name, "statements") or importlib.import_module(f"theory.{name}")
+    with untimed(f"fedtheory.theory.{name}"):
+        module = plugins.load(name, "statements") or importlib.import_module(f"fedtheory.theory.{name}")
     found = getattr(module, "paper", None)
     if not isinstance(found, Paper) or found.name != name:
         what = f"the Paper {found.name!r}" if isinstance(found, Paper) else f"of type {type(found).__name__}"
@@ -60,7 +59,7 @@ def paper(name: str) -> Paper:
     """A paper by short name; loads this paper and no other.  Raises UnknownName."""
     if not isinstance(name, str) or name not in names():
         raise unknown("paper", name, list(names()))
-    return _loaded(name) if outside.packages().get(name) != "" else outside.load(name, "statements").paper
+    return _loaded(name) if plugins.packages().get(name) != "" else plugins.load(name, "statements").paper
 
 
 class Statements(list[Statement]):
@@ -96,7 +95,7 @@ def find(id_: str) -> Statement:
 
 def used_by(id_: str) -> list[str]:
     """Ids of the statements, in the same paper and in those outside, that assume or rest on this one."""
-    papers_of = dict.fromkeys((find(id_).paper, *outside.packages()))
+    papers_of = dict.fromkeys((find(id_).paper, *plugins.packages()))
     return [s.id for name in papers_of for s in statements(name) if id_ in s.assumes or id_ in s.rests_on]
 
 
@@ -171,7 +170,7 @@ def reasons(paper_name: str) -> Mapping[str, str]:
 
 
 def sharpenings(paper_name: str) -> Mapping[str, Any]:
-    """The sharper theorems of a paper whose proofs have free choices, by id: see `theory.proofs.sharpening`."""
+    """The sharper theorems of a paper whose proofs have free choices, by id: see `fedtheory.theory.proofs.sharpening`."""
     return dict(getattr(_checks(paper_name), "SHARPENINGS", {}))
 
 
@@ -182,16 +181,20 @@ def least(statement: Statement) -> sympy.Expr | None:
 
 
 def rounds(paper_name: str) -> Any:
-    """The rounds in vectors among a paper's checks, or None; `bounds.worst_cases.rounds` knows those of all papers."""
+    """The rounds in vectors among a paper's checks, or None; `bounds.worst_cases.rounds` knows those of all."""
     return getattr(_checks(paper_name), "ROUNDS", None)
 
 
 def _checks(paper_name: str) -> ModuleType | None:
     """The checks of a paper, which may be missing."""
     name = paper(paper_name).name
-    if name in outside.packages():
-        return outside.load(name, "checks")
-    return importlib.import_module(f"theory.{name}.checks") if find_spec(f"theory.{name}.checks") else None
+    if name in plugins.packages():
+        return plugins.load(name, "checks")
+    return (
+        importlib.import_module(f"fedtheory.theory.{name}.checks")
+        if find_spec(f"fedtheory.theory.{name}.checks")
+        else None
+    )
 
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
-from theory.data_files import Entry, data_file
-from theory.statement import Paper, Severity
+from fedtheory.theory.data_files import Entry, data_file
+from fedtheory.theory.statement import Paper, Severity
 
 
 def declare(paper: Paper, file: Entry | None = None) -> None:

@@ -17,9 +17,9 @@ from typing import Any
 
 import sympy
 
-from theory.concepts import NUMBER, F, X
-from theory.properties import Property
-from theory.statement import Symbol
+from fedtheory.theory.concepts import NUMBER, F, X
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Symbol
 
 SYMBOLS: dict[str, Symbol] = {}
 

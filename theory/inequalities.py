@@ -4,10 +4,10 @@
     f = function("f", smooth="L", convex=True)
     decided(f(x) - f(y) - f.grad(y).dot(x - y) >= 0)
 
-A proof is a certificate (`theory.proofs.parametric`): the claim is a sum of squares and of interpolation conditions of the
-class (Taylor, Hendrickx, Glineur 2017, Theorems 4 and 6), each with a multiplier >= 0 that may depend on the constants.  A
-counter-example is a function on the line, in fractions, or, if none is found, inner products and function values that a
-function of the class has.
+A proof is a certificate (`fedtheory.theory.proofs.parametric`): the claim is a sum of squares and of interpolation
+conditions of the class (Taylor, Hendrickx, Glineur 2017, Theorems 4 and 6), each with a multiplier >= 0 that may depend on
+the constants.  A counter-example is a function on the line, in fractions, or, if none is found, inner products and
+function values that a function of the class has.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
-from theory.notation import Bregman, Grad, Inner, Norm, Value
-from theory.printing import plain
-from theory.proofs.parametric import certificate, follows, fraction
-from theory.proofs.tight import NotSolved, Programme, Unbounded, tight, violation
-from theory.proofs.vectors import convex, point, quadratic_form, smooth_convex
-from theory.statement import Status, Verdict
+from fedtheory.theory.notation import Bregman, Grad, Inner, Norm, Value
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.parametric import certificate, follows, fraction
+from fedtheory.theory.proofs.tight import NotSolved, Programme, Unbounded, tight, violation
+from fedtheory.theory.proofs.vectors import convex, point, quadratic_form, smooth_convex
+from fedtheory.theory.statement import Status, Verdict
 
 
 class VectorSymbol(sympy.Symbol):

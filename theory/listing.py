@@ -1,4 +1,4 @@
-"""Algorithms as structured lines: `str` prints a line, `bounds.trials.listings` executes it.
+"""Algorithms as structured lines: `str` prints a line, `fedtheory.bounds.trials.listings` executes it.
 
     Line(5, 2, For(c, 0, tau - 1))
     Line(6, 3, Let(w_j[c + 1, r], w_j[c, r] - eta * (g_j - delta_j[r])))
@@ -246,7 +246,7 @@ class Joined(Expression):
 def expression(e: Expression | int) -> Expression:
     """An expression, or an integer as a `Number`.  Raises TypeError for any other type."""
     if not isinstance(e, int | Expression):
-        raise TypeError(f"{e!r} in a listing: expected a whole number or an expression of theory.listing")
+        raise TypeError(f"{e!r} in a listing: expected a whole number or an expression of fedtheory.theory.listing")
     return Number(e) if isinstance(e, int) else e
 
 

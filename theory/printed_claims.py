@@ -1,9 +1,9 @@
 """What sentences say about printed numbers, checked: one vocabulary for the tables of all papers.
 
 A cell is a row of a table: its method, its accuracy in percent, and what else is printed, such as a standard deviation or
-the floats that it takes to reach a target.  A sentence compares methods (`theory.printed_tables.sentence`): each of them
-has a relation to others in all columns, in most, in some, or on the mean over them.  Numbers are compared as printed
-decimals, so that binary rounding decides no verdict.
+the floats that it takes to reach a target.  A sentence compares methods (`fedtheory.theory.printed_tables.sentence`): each
+of them has a relation to others in all columns, in most, in some, or on the mean over them.  Numbers are compared as
+printed decimals, so that binary rounding decides no verdict.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
-from theory import catalogue
-from theory.printed_tables import Row
-from theory.statement import Record, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.printed_tables import Row
+from fedtheory.theory.statement import Record, Statement, Status, Verdict
 
 Witness = dict[str, Any]
 Mismatch = tuple[str, Any]

@@ -20,8 +20,8 @@ from functools import cache
 from itertools import product
 from typing import Any, cast, get_args
 
-from theory.data_files import Entry, data_file, folded
-from theory.statement import Claim, Kind, Paper, Record
+from fedtheory.theory.data_files import Entry, data_file, folded
+from fedtheory.theory.statement import Claim, Kind, Paper, Record
 
 Row = Mapping[str, Any]
 NUMBER = r"[-+]?(?:\d+\.?\d*|inf)"

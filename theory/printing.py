@@ -15,9 +15,9 @@ from sympy.printing.pretty.stringpict import prettyForm, stringPict
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
-from theory import catalogue
-from theory.listing import Listing
-from theory.statement import Bound, Claim, Order, Rate, Rates, Record, Relations, Statement, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.statement import Bound, Claim, Order, Rate, Rates, Record, Relations, Statement, Words
 
 _UNICODE = {
     "eta_tilde": "η̃",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from theory import catalogue
-from theory.proofs.arithmetic import Recording, adopt, recorded
-from theory.statement import Charity, Evidence, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.arithmetic import Recording, adopt, recorded
+from fedtheory.theory.statement import Charity, Evidence, Statement, Status, Verdict
 
 RULES: Mapping[Charity, str] = {
     "draws": "Clients draw their mini-batches independently of each other, and anew in each step.",

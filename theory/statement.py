@@ -23,11 +23,11 @@ from typing import Any, Literal
 import sympy
 from sympy.core.relational import Relational
 
-from theory import exact as exact  # sympy is told of gmpy2's fractions
-from theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
-from theory.listing import Listing
-from theory.names import unknown
-from theory.properties import Properties
+from fedtheory.theory import exact as exact  # sympy is told of gmpy2's fractions
+from fedtheory.theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.names import unknown
+from fedtheory.theory.properties import Properties
 
 
 class Status(StrEnum):
@@ -333,13 +333,13 @@ class Statement:
 
     def __repr__(self) -> str:
         """At most ten lines: what it is, its claim, its conditions, its assumptions."""
-        from theory.printing import in_lines
+        from fedtheory.theory.printing import in_lines
 
         return "\n".join(in_lines(self))
 
     def _repr_markdown_(self) -> str:
         """For a notebook: the claim as a formula."""
-        from theory.printing import in_markdown
+        from fedtheory.theory.printing import in_markdown
 
         return in_markdown(self)
 
@@ -400,7 +400,7 @@ class Verdict:
     """The outcome of one check.
 
     added     ids of what must be added to the statement: assumptions that the paper does not list, but that the standard
-              of charity reads into it (`theory.readings`), or statements that are not proved
+              of charity reads into it (`fedtheory.theory.readings`), or statements that are not proved
     without   what refutes the statement as it is listed, without what is added; empty if nothing does
     slack     the factor by which the claim can be tightened before this check refutes it (None: not measured)
     says      one line: what was checked, on which family
@@ -463,7 +463,7 @@ Charity = Literal["draws", "compressors", "meaning", "points", "section", "start
 class Reading:
     """An assumption that a paper does not list, but that the standard of charity reads into some of its statements.
 
-    rule    the rule of the standard, of `theory.readings.RULES`
+    rule    the rule of the standard, of `fedtheory.theory.readings.RULES`
     adds    id of the assumption
     beside  ids of assumptions: it is read into statements that list one of them; empty: into all statements
     unless  ids of assumptions: it is not read into statements that list one of them

@@ -1,10 +1,10 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from bounds.fedbat import checks, local_steps, rounds, whole_runs
-from bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
-from bounds.trials.arena import arena_evidence
-from bounds.trials.quantities import Quantity
-from theory.statement import Evidence
+from fedtheory.bounds.fedbat import checks, local_steps, rounds, whole_runs
+from fedtheory.bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
+from fedtheory.bounds.trials.arena import arena_evidence
+from fedtheory.bounds.trials.quantities import Quantity
+from fedtheory.theory.statement import Evidence
 
 QUANTITIES = {
     "gap_last": Quantity("gap", r"$\mathbb{E}[F(\mathbf{w}_T)]-F^*$  (units of $F$)"),

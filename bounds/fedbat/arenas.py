@@ -19,16 +19,16 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import stdtrit
 
-from bounds.fedbat import local_steps
-from bounds.trials.arena import CONFIDENCE, Arena, Given, build, seeds_of, steps_of
-from bounds.trials.arena_search import Family
-from simulations import data, has_expectation, partitions
-from simulations.algorithms.fedbat import FedBAT, Gamma
-from simulations.exact import enumerated
-from simulations.problems import Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
-from simulations.problems.sigmoid import SigmoidERM
+from fedtheory.bounds.fedbat import local_steps
+from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, Given, build, seeds_of, steps_of
+from fedtheory.bounds.trials.arena_search import Family
+from fedtheory.simulations import data, has_expectation, partitions
+from fedtheory.simulations.algorithms.fedbat import FedBAT, Gamma
+from fedtheory.simulations.exact import enumerated
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 
 CLIENTS = 4
 

@@ -14,11 +14,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms.base import Memory
-from simulations.algorithms.fedbat import FedBAT
-from simulations.draws import Draw, Draws, Purpose, seed_keys
-from simulations.engine import provenance, requested
-from simulations.problems import Array, Problem, mean_over_clients
+from fedtheory.simulations.algorithms.base import Memory
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.draws import Draw, Draws, Purpose, seed_keys
+from fedtheory.simulations.engine import provenance, requested
+from fedtheory.simulations.problems import Array, Problem, mean_over_clients
 
 
 @dataclass(eq=False)
@@ -52,10 +52,10 @@ def run(
     Returns a Dataset over (step_size, seed) with what is recorded of `grad_sq_steps` (round) and `client_grad_sq` (step,
     client).  The first is the mean over a round's steps t of ||grad F(wbar_t)||^2, wbar_t the mean of all clients'
     parameters; NaN at the last iterate, which starts no round.  The second is ||g_t^k||^2.  The attributes are those of
-    `simulations.run`.
+    `fedtheory.simulations.run`.
 
     Raises ValueError for an algorithm in which only some clients train (`active` "sampled", K < N), or whose steps are
-    not those of SGD (a learned step size), and where `simulations.run` does.
+    not those of SGD (a learned step size), and where `fedtheory.simulations.run` does.
     """
     if algorithm.step_size != "max" or (algorithm.participants(problem) < problem.M and algorithm.active != "all"):
         raise ValueError(f"{algorithm}: expected step_size 'max', and all clients at work")

@@ -1,4 +1,4 @@
-"""Section 5 and Appendices A and B: settings and printed numbers are read from theory.fedbat.experiments.
+"""Section 5 and Appendices A and B: settings and printed numbers are read from fedtheory.theory.fedbat.experiments.
 
 The authors' code is github.com/Leopold1423/fedbat-icml24; it has FedAvg and FedBAT, and no other method.
 """
@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from bounds.presets import Cell, Departure, Preset
-from simulations.networks.setup import Setup, settings_of
-from theory import catalogue
-from theory.statement import Record
+from fedtheory.bounds.presets import Cell, Departure, Preset
+from fedtheory.simulations.networks.setup import Setup, settings_of
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Record
 
 Row = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ EVERY = 2
 COMMON = (
     "an epoch ends with a smaller batch, as in the authors' code; not printed",
     "channels are standardised over the training set; not printed",
-    "strides, padding and pooling of the networks are not printed: see simulations.networks.models",
+    "strides, padding and pooling of the networks are not printed: see fedtheory.simulations.networks.models",
 )
 CHOICES = (
     *COMMON,

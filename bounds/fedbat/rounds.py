@@ -1,7 +1,8 @@
 """The statements of FedBAT about a step on exact instances, and a search for counter-examples.
 
 An instance is a run of the recursion that the paper analyses: one or two rounds on piecewise quadratics in one or two
-coordinates, with noise of two values.  Every symbol of a statement is then a fraction, by `simulations.exact.rounds.fedbat`.
+coordinates, with noise of two values.  Every symbol of a statement is then a fraction, by
+`fedtheory.simulations.exact.rounds.fedbat`.
 
 In d = 2 coordinates q = 1, in one q = 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
 modulus, mu the smallest.  All else follows from what the statement assumes (`catalogue.properties`): what it does not
@@ -29,13 +30,13 @@ from typing import Any, Literal, get_args
 
 import sympy
 
-from bounds.trials.claims import balance, condition, inequalities, rescaled, symbols_of, unassumed
-from bounds.trials.rounds import Form, Occurrence, Rounds
-from simulations.exact.rational import Fraction
-from simulations.exact.rounds.fedbat import Run, follow
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
+from fedtheory.bounds.trials.claims import balance, condition, inequalities, rescaled, symbols_of, unassumed
+from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.simulations.exact.rounds.fedbat import Run, follow
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
 
 Appendix = Literal["C", "D", "E"]
 _OF_ENTRIES = ("w_mean", "v_mean")

@@ -22,11 +22,22 @@ from typing import Any
 
 import sympy
 
-from bounds.fedbat import one_sided
-from bounds.trials.claims import exact
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import NO_CLAIM, Bound, Claim, Evidence, Relations, Statement, Status, Verdict, defined, formulas
+from fedtheory.bounds.fedbat import one_sided
+from fedtheory.bounds.trials.claims import exact
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import (
+    NO_CLAIM,
+    Bound,
+    Claim,
+    Evidence,
+    Relations,
+    Statement,
+    Status,
+    Verdict,
+    defined,
+    formulas,
+)
 
 F = Fraction
 Row = Mapping[str, Any]

@@ -1,15 +1,15 @@
 """The FedBCGD paper in numbers: its bounds in arenas, one round in fractions, its listings, assumptions and figures."""
 
-from bounds import slopes
-from bounds.fedbcgd import checks, rounds, whole_runs, worst_case
-from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
-from bounds.fedbcgd.rate_table import EXPERIMENTS, MISSING
-from bounds.trials import independence
-from bounds.trials.arena import arena_evidence
-from bounds.trials.arena_search import search_evidence
-from bounds.trials.quantities import Quantity
-from theory.proofs import scenes
-from theory.statement import Evidence
+from fedtheory.bounds import slopes
+from fedtheory.bounds.fedbcgd import checks, rounds, whole_runs, worst_case
+from fedtheory.bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
+from fedtheory.bounds.fedbcgd.rate_table import EXPERIMENTS, MISSING
+from fedtheory.bounds.trials import independence
+from fedtheory.bounds.trials.arena import arena_evidence
+from fedtheory.bounds.trials.arena_search import search_evidence
+from fedtheory.bounds.trials.quantities import Quantity
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.statement import Evidence
 
 QUANTITIES = {
     "gap_xbar": Quantity("gap_average", r"$\mathbb{E}[f(\bar x^R)-f(x^*)]$  (units of $f$)"),

@@ -2,7 +2,7 @@
 
 Assumption 4 requires one G for all points: quadratics have one where all clients have the same Hessian, logistic
 regression and the sigmoid loss always.  The printed theorems say that weights and step sizes exist.  No run refutes this;
-`theory.fedbcgd.checks.counterexamples` does.  Runs are compared with the corrected theorems, which name both.
+`fedtheory.theory.fedbcgd.checks.counterexamples` does.  Runs are compared with the corrected theorems, which name both.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from bounds.evaluation import Compiled
-from bounds.trials.arena import Arena, Given
-from bounds.trials.arena_search import Candidate, Family, quadratic, varied
-from bounds.tuning import largest_step
-from simulations import data, partitions
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.functions import huber
-from simulations.problems import Problem
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.own import OfFunctions
-from simulations.problems.quadratic import generate
-from simulations.problems.sigmoid import SigmoidERM
+from fedtheory.bounds.evaluation import Compiled
+from fedtheory.bounds.trials.arena import Arena, Given
+from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, varied
+from fedtheory.bounds.tuning import largest_step
+from fedtheory.simulations import data, partitions
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.functions import huber
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.own import OfFunctions
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 
 CLIENTS = 4
 

@@ -1,8 +1,8 @@
-"""Main 5.1 to 5.3, supplement 6.4 to 6.6: settings and printed numbers are read from theory.fedbcgd.experiments.
+"""Main 5.1 to 5.3, supplement 6.4 to 6.6: settings and printed numbers are read from fedtheory.theory.fedbcgd.experiments.
 
 Every method runs until a participating client has sent the floats that the caption allows, as `uplink_bits` counts them:
 1000 d are 1000 rounds of FedAvg, 500 of SCAFFOLD, about 4000 or 5000 of FedBCGD.  FedBCGD's blocks come from the network, by
-`simulations.networks.models.blocks`.
+`fedtheory.simulations.networks.models.blocks`.
 
 The authors' code is github.com/junkangLiu0/FedBCGD, FedBCGD.py and readme.md.
 """
@@ -16,12 +16,12 @@ from math import ceil
 from types import SimpleNamespace
 from typing import Any, cast
 
-from bounds.presets import Cell, Departure, Preset, with_tails
-from simulations.algorithms.base import FLOAT
-from simulations.networks import models
-from simulations.networks.setup import Setup, settings_of
-from theory import catalogue
-from theory.statement import Record
+from fedtheory.bounds.presets import Cell, Departure, Preset, with_tails
+from fedtheory.simulations.algorithms.base import FLOAT
+from fedtheory.simulations.networks import models
+from fedtheory.simulations.networks.setup import Setup, settings_of
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Record
 
 Row = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ DATA: dict[str, tuple[str, models.Shape, int]] = {  # name, shape, classes
 EMNIST_IMAGES = 697_932  # in the training set of byclass
 CENTRALISED = "Centralised SGD"
 CONVOLUTIONAL, LOGISTIC, VIT = "convolutional networks", "logistic regression", "ViT-Base"
-NAMES = {VIT: "ViT", LOGISTIC: "logistic, no bias"}  # where simulations.networks.models has another name
+NAMES = {VIT: "ViT", LOGISTIC: "logistic, no bias"}  # where fedtheory.simulations.networks.models has another name
 ETA = {VIT: 0.03}  # from the printed set; else 0.1, as in the authors' code for LeNet-5
 PLUS = 0.01  # learning rate of FedBCGD+
 KEPT = 0.1  # share of the coordinates that TOP-k sends
@@ -46,7 +46,7 @@ WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
 
 COMMON = (
     "all clients have the same number of images, as printed; how the Dirichlet distribution deals them out is not printed: "
-    "each client draws the shares of its classes, see simulations.partitions",
+    "each client draws the shares of its classes, see fedtheory.simulations.partitions",
     "the seed of the partition is not printed, nor the number of runs of the deviation: one partition, 3 runs",
     "how epochs are read is not printed: in random order",
     "channels are standardised over the training set; torch's own initialisation, for VGG He's",

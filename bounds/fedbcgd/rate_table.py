@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from bounds.communication import cost
-from bounds.slopes import Experiment, Formula, Trial, in_words, least_rounds, term
-from bounds.trials.valleys import alike, kinked, signs, start, twins
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
-from simulations.algorithms.fedcom import SCAFFOLD
-from simulations.algorithms.reduced import BVRLSGD, CELSGD
-from simulations.algorithms.sfl import PFL
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic, diagonal
+from fedtheory.bounds.communication import cost
+from fedtheory.bounds.slopes import Experiment, Formula, Trial, in_words, least_rounds, term
+from fedtheory.bounds.trials.valleys import alike, kinked, signs, start, twins
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
+from fedtheory.simulations.algorithms.reduced import BVRLSGD, CELSGD
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
 Build = Callable[..., Any]
 Method = Callable[..., Callable[[Array], Algorithm]]  # of the numbers T, S, ... by name, each the ones that it has

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedbcgd.quantities import (
+from fedtheory.bounds.fedbcgd.quantities import (
     OF_ALL,
     OF_POINTS,
     OF_SAMPLE,
@@ -38,9 +38,9 @@ from bounds.fedbcgd.quantities import (
     OF_VARIATES_AND_STAR,
     SampleRound,
 )
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.exact.rational import Fraction, square_root
-from simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.exact.rational import Fraction, square_root
+from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
 
 LAWS = ("independent", "shared", "biased", "one sample", "adrift", "rough", "curved", "leaning")
 
@@ -294,7 +294,7 @@ def assignments(clients: Sequence[int], K: int, N: int) -> Iterator[Groups]:
 class _Round:
     """The round with any sample of this many clients.
 
-    Its random vectors are means and factors of noise, or outcomes (see `simulations.exact.trace.RandomVector`).
+    Its random vectors are means and factors of noise, or outcomes (see `fedtheory.simulations.exact.trace.RandomVector`).
     """
 
     def __init__(self, r: BlockRound, clients: int) -> None:
@@ -388,8 +388,8 @@ def _sample_rounds(r: BlockRound) -> dict[Groups, tuple[SampleRound, Fraction]]:
 def block_round(r: BlockRound) -> dict[str, Fraction]:
     """The quantities of a round by name, means over the sample and all noise.
 
-    Those of `bounds.fedbcgd.quantities` that the round has; G_mean_sq, ||E G||^2; and for FedBCGD+ with x* C_r_of_means, the
-    mean of ||E c_i - grad f_i(x*)||^2 after the round.
+    Those of `fedtheory.bounds.fedbcgd.quantities` that the round has; G_mean_sq, ||E G||^2; and for FedBCGD+ with x*
+    C_r_of_means, the mean of ||E c_i - grad f_i(x*)||^2 after the round.
     """
     tables = [OF_SAMPLE]
     tables += [OF_STAR] if r.x_star is not None else []

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bounds.studies import Numbers, Study
-from simulations import expectation, partitions, run
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.problems.quadratic import Quadratic
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.simulations import expectation, partitions, run
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 _TRIED = 2.0 ** np.arange(-7.0, 1.01, 0.25)  # step sizes; L = 1
 _ROUNDS = 400
@@ -67,8 +67,8 @@ def _losses(algorithm: Algorithm) -> list[float]:
 
     In float64: an unstable run enlarges rounding errors, in float32 until the losses differ from processor to processor.
     """
-    from simulations.networks import images
-    from simulations.networks.problem import Network
+    from fedtheory.simulations.networks import images
+    from fedtheory.simulations.networks.problem import Network
 
     digits = images.load("digits")
     dealt = partitions.dirichlet_equal(digits.labels, 100, 0.6, 0)
@@ -87,7 +87,7 @@ STUDY = Study(
     "fedbcgd_plus_unstable",
     lambda: {curve: {"curve": curve} for curve in (*BLOCKS, *TRAINED)},
     _measured,
-    ("simulations.engine", "simulations.networks.problem"),
+    ("fedtheory.simulations.engine", "fedtheory.simulations.networks.problem"),
 )
 
 __all__ = ["AT", "BLOCKS", "STEPS", "STUDY", "TRAINED", "coupled", "largest_stable"]

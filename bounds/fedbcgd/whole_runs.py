@@ -23,11 +23,11 @@ from typing import Any
 
 import sympy
 
-from bounds.trials.cases import substituted
-from simulations.exact.rational import Fraction
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import Bound, Evidence, F as VALUE, Statement, Status, Verdict, defined
+from fedtheory.bounds.trials.cases import substituted
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Bound, Evidence, F as VALUE, Statement, Status, Verdict, defined
 
 CLIENTS = 100
 _ZERO, _USUAL, _SMALL = Fraction(0), Fraction(1, 36), Fraction(1, 1000)

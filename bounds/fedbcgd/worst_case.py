@@ -1,7 +1,7 @@
 """Rounds of FedBCGD and FedBCGD+ with one block of coordinates, in vectors: worst cases of the lemmas about one round.
 
-The rounds are traces of the algorithms' own `round`, and the quantities those of `bounds.fedbcgd.quantities`.  A round
-starts at any x and any momentum v, with any control variates; x* is 0, where the clients' gradients sum to zero.
+The rounds are traces of the algorithms' own `round`, and the quantities those of `fedtheory.bounds.fedbcgd.quantities`.  A
+round starts at any x and any momentum v, with any control variates; x* is 0, where the clients' gradients sum to zero.
 Noise has two equally likely values.  The rounds of FedBCGD+ are without noise: its noise cancels where mini-batches are
 smooth.  Assumption 4, and that x* is a minimiser of a function that is not convex, are about all points: here they are
 conditions at the points of the round, and clients whose gradients differ by constants satisfy them everywhere.
@@ -18,14 +18,14 @@ from typing import Any
 
 import sympy
 
-from bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, SampleRound
-from bounds.worst_cases import federation, two_valued, variances
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.exact.trace import Trace, trace
-from theory import catalogue
-from theory.fedbcgd import symbols as s
-from theory.proofs.gram import NOTHING, Quadratic, mean, number, total, vector
-from theory.proofs.scenes import (
+from fedtheory.bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, SampleRound
+from fedtheory.bounds.worst_cases import federation, two_valued, variances
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.exact.trace import Trace, trace
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd import symbols as s
+from fedtheory.theory.proofs.gram import NOTHING, Quadratic, mean, number, total, vector
+from fedtheory.theory.proofs.scenes import (
     Function,
     FunctionClass,
     Numbers,
@@ -41,8 +41,8 @@ from theory.proofs.scenes import (
     squared,
     tosses,
 )
-from theory.properties import Properties, Property
-from theory.statement import Statement
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.statement import Statement
 
 SAMPLING = ("lemma4.part1", "lemma4.part1.corrected", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
 FEDBCGD = (

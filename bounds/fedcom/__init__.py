@@ -1,13 +1,13 @@
 """The FedCOM paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from bounds import slopes
-from bounds.fedcom import checks, rates, rounds, worst_case
-from bounds.fedcom.arenas import ARENAS, SEARCHED, on_data
-from bounds.fedcom.rate_table import EXPERIMENTS, MISSING
-from bounds.trials.arena import arena_evidence
-from bounds.trials.arena_search import search_evidence
-from theory.proofs import scenes
-from theory.statement import Evidence
+from fedtheory.bounds import slopes
+from fedtheory.bounds.fedcom import checks, rates, rounds, worst_case
+from fedtheory.bounds.fedcom.arenas import ARENAS, SEARCHED, on_data
+from fedtheory.bounds.fedcom.rate_table import EXPERIMENTS, MISSING
+from fedtheory.bounds.trials.arena import arena_evidence
+from fedtheory.bounds.trials.arena_search import search_evidence
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.statement import Evidence
 
 __all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 

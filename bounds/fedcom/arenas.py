@@ -16,16 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from bounds.evaluation import Compiled
-from bounds.trials.arena import Arena, Given
-from bounds.trials.arena_search import Candidate, Family, quadratic, varied
-from bounds.tuning import largest_step
-from simulations import data, partitions
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.compressors import QSGD, Compressor, Identity, RandK, Sparsifier
-from simulations.problems import Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.bounds.evaluation import Compiled
+from fedtheory.bounds.trials.arena import Arena, Given
+from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, varied
+from fedtheory.bounds.tuning import largest_step
+from fedtheory.simulations import data, partitions
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from fedtheory.simulations.compressors import QSGD, Compressor, Identity, RandK, Sparsifier
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 CLIENTS = 4
 

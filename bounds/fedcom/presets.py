@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from bounds.presets import Cell, Departure, Preset
-from simulations.algorithms.base import FLOAT
-from simulations.networks import models
-from simulations.networks.setup import Setup
-from theory import catalogue
-from theory.statement import Record
+from fedtheory.bounds.presets import Cell, Departure, Preset
+from fedtheory.simulations.algorithms.base import FLOAT
+from fedtheory.simulations.networks import models
+from fedtheory.simulations.networks.setup import Setup
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Record
 
 DATA = {"EMNIST": "emnist-byclass", "MNIST": "mnist", "Fashion MNIST": "fashion-mnist"}
 MODEL, SHAPE, CLASSES = "MLP", (1, 28, 28), 10

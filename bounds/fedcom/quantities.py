@@ -1,7 +1,8 @@
 """The quantities of rounds of FedCOM and FedCOMGATE, as functions of the traces of the rounds so far: each is written once.
 
-The search reads them in fractions (`bounds.fedcom.runs`), the worst cases over vectors (`bounds.fedcom.worst_case`).  Turn j
-is client j's.  Means are over the clients, sums over a client's local steps; delta_j is 0 where nothing is tracked.
+The search reads them in fractions (`fedtheory.bounds.fedcom.runs`), the worst cases over vectors
+(`fedtheory.bounds.fedcom.worst_case`).  Turn j is client j's.  Means are over the clients, sums over a client's local
+steps; delta_j is 0 where nothing is tracked.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from bounds.quantities import FIELD, Quantity, mean
-from simulations.exact.trace import Step, Trace
+from fedtheory.bounds.quantities import FIELD, Quantity, mean
+from fedtheory.simulations.exact.trace import Step, Trace
 
 Rounds = Sequence[Trace]  # rounds 0 ... r of a run; a quantity is about the last of them
 OfRounds = Callable[[Rounds], Any]

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bounds.slopes import Experiment, Formula, Trial, gradients, least_rounds, rounds
-from bounds.trials.valleys import signs, start
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.fedcom import DIANA, VRDIANA, FedCOM, FedCOMGATE
-from simulations.compressors import Bernoulli
-from simulations.data import Dataset
-from simulations.partitions import iid
-from simulations.problems import Array
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, diagonal
+from fedtheory.bounds.slopes import Experiment, Formula, Trial, gradients, least_rounds, rounds
+from fedtheory.bounds.trials.valleys import signs, start
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.fedcom import DIANA, VRDIANA, FedCOM, FedCOMGATE
+from fedtheory.simulations.compressors import Bernoulli
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.partitions import iid
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
 _FAR = 100.0  # (F(x_0) - F_star) / epsilon
 _FLATTEST = {True: (3.0, 5.4, 9.0), False: (0.7, 1.4, 2.5)}  # mu over epsilon: convex, and not convex

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import sympy
 
-from simulations.algorithms.fedcom import DIANA
-from simulations.compressors import RandK
-from simulations.exact.linear import spectral_radius
-from simulations.problems.quadratic import diagonal
-from theory import catalogue
-from theory.statement import Evidence, Rates, Statement, Status, Verdict
+from fedtheory.simulations.algorithms.fedcom import DIANA
+from fedtheory.simulations.compressors import RandK
+from fedtheory.simulations.exact.linear import spectral_radius
+from fedtheory.simulations.problems.quadratic import diagonal
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Evidence, Rates, Statement, Status, Verdict
 
 CONSTANT = 4  # largest constant that the order may hide: rounds per factor e, divided by the table's number
 _KEPT = ((8, 8), (8, 4), (8, 1), (32, 1))  # coordinates, and number of them that are sent: q = 0, 1, 7, 31

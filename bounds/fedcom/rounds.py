@@ -1,7 +1,7 @@
 """The statements about rounds of FedCOM and FedCOMGATE on exact instances, and a search for counter-examples.
 
 An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0.
-Every symbol of a statement is then a fraction, the expectations by `bounds.fedcom.runs`.  So a violated claim
+Every symbol of a statement is then a fraction, the expectations by `fedtheory.bounds.fedcom.runs`.  So a violated claim
 is a proof, and its witness can be checked by hand.
 
 Which runs.  Section D is about FedCOM, E and F are about FedCOMGATE.  All else follows from what the statement assumes
@@ -18,8 +18,8 @@ This is allowed: noises and coins can be bounded, so a run stays in a bounded re
 continued so that it is bounded below.  Where a statement uses the minimum of f, Polyak-Lojasiewicz or strong convexity,
 f or the f_j have it themselves.
 
-Lemmas have a large family (`ROUNDS`).  Theorems, whose whole runs `bounds.fedcom.arenas` measures, have the ends of all
-ranges and the instances that violate what is not assumed (`ENDS`).
+Lemmas have a large family (`ROUNDS`).  Theorems, whose whole runs `fedtheory.bounds.fedcom.arenas` measures, have the ends
+of all ranges and the instances that violate what is not assumed (`ENDS`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from bounds.fedcom import runs
-from bounds.fedcom.runs import Run, compression_gap
-from bounds.trials.claims import (
+from fedtheory.bounds.fedcom import runs
+from fedtheory.bounds.fedcom.runs import Run, compression_gap
+from fedtheory.bounds.trials.claims import (
     Function,
     balance,
     before,
@@ -45,11 +45,11 @@ from bounds.trials.claims import (
     symbols_of,
     unassumed,
 )
-from bounds.trials.rounds import Form, Occurrence, Rounds
-from simulations.exact.rational import Fraction
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
+from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
 
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1

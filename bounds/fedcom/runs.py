@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedcom.quantities import LATER, OF_CLIENTS, OF_ROUND, OF_RUN, OF_START, OF_TWO, Rounds, drift
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.exact.rational import Fraction, square_root
-from simulations.exact.trace import Coder, Noise, PiecewiseQuadratic, RandomVector, Trace, trace
+from fedtheory.bounds.fedcom.quantities import LATER, OF_CLIENTS, OF_ROUND, OF_RUN, OF_START, OF_TWO, Rounds, drift
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from fedtheory.simulations.exact.rational import Fraction, square_root
+from fedtheory.simulations.exact.trace import Coder, Noise, PiecewiseQuadratic, RandomVector, Trace, trace
 
 LAWS = ("independent", "shared", "biased")
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -264,9 +264,9 @@ def compression_gap(run: Run) -> Fraction:
 class Row(Mapping[str, Any]):
     """The quantities of a round by name, each computed when it is first read.
 
-    Those of `bounds.fedcom.quantities`, and, from the minima of f and the f_j where they exist: gap_r, gap_next, gap_last,
-    f_gap, fj_gap_mean, dist_sq_mean.  Quantities per client are mappings from (j,), per client and step from (j, c);
-    j = 1 ... m, c = 0 ... tau-1.
+    Those of `fedtheory.bounds.fedcom.quantities`, and, from the minima of f and the f_j where they exist: gap_r, gap_next,
+    gap_last, f_gap, fj_gap_mean, dist_sq_mean.  Quantities per client are mappings from (j,), per client and step from (j,
+    c); j = 1 ... m, c = 0 ... tau-1.
     """
 
     def __init__(self, run: Run, several: Rounds) -> None:

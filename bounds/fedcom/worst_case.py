@@ -1,8 +1,8 @@
 """Rounds of FedCOM and FedCOMGATE in vectors: worst cases of the lemmas about one round.
 
-The rounds are traces of the algorithms' own `round`, and the quantities those of `bounds.fedcom.quantities`.  Noise and
-compressors have two equally likely values: Q(x) = x + e or x - e, for any vector e with ||e||^2 <= q ||x||^2.  FedCOM's
-clients have the same function.  The gradient trackings of FedCOMGATE are any vectors of mean zero.
+The rounds are traces of the algorithms' own `round`, and the quantities those of `fedtheory.bounds.fedcom.quantities`.
+Noise and compressors have two equally likely values: Q(x) = x + e or x - e, for any vector e with ||e||^2 <= q ||x||^2.
+FedCOM's clients have the same function.  The gradient trackings of FedCOMGATE are any vectors of mean zero.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from itertools import product
 
 import sympy
 
-from bounds.fedcom.quantities import OF_CLIENTS, OF_ROUND, drift
-from bounds.worst_cases import two_valued, variances
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.exact.trace import Coder, Trace, trace
-from theory import catalogue
-from theory.fedcom import symbols as s
-from theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, total, vector
-from theory.proofs.scenes import (
+from fedtheory.bounds.fedcom.quantities import OF_CLIENTS, OF_ROUND, drift
+from fedtheory.bounds.worst_cases import two_valued, variances
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from fedtheory.simulations.exact.trace import Coder, Trace, trace
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom import symbols as s
+from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, total, vector
+from fedtheory.theory.proofs.scenes import (
     Function,
     FunctionClass,
     Numbers,
@@ -32,8 +32,8 @@ from theory.proofs.scenes import (
     fitting,
     tosses,
 )
-from theory.properties import Properties, Property
-from theory.statement import Statement
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.statement import Statement
 
 # Lemmas D2 and E2 as printed list too little about noise and clients: only their corrected forms are here
 FEDCOM = (

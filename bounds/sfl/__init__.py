@@ -1,14 +1,14 @@
 """The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in checks."""
 
-from bounds import slopes
-from bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs, worst_case
-from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
-from bounds.sfl.rate_table import EXPERIMENTS, MISSING
-from bounds.trials import independence
-from bounds.trials.arena import arena_evidence
-from bounds.trials.arena_search import search_evidence
-from theory.proofs import scenes
-from theory.statement import Evidence
+from fedtheory.bounds import slopes
+from fedtheory.bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs, worst_case
+from fedtheory.bounds.sfl.arenas import ARENAS, SEARCHED, on_data
+from fedtheory.bounds.sfl.rate_table import EXPERIMENTS, MISSING
+from fedtheory.bounds.trials import independence
+from fedtheory.bounds.trials.arena import arena_evidence
+from fedtheory.bounds.trials.arena_search import search_evidence
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.statement import Evidence
 
 __all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 

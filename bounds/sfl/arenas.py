@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 from sympy import Eq
 
-from bounds.evaluation import Compiled
-from bounds.trials.arena import Arena, bound_at
-from bounds.trials.arena_search import Candidate, Family, quadratic, varied
-from simulations import data, partitions
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.functions import huber
-from simulations.problems import Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.own import OfFunctions
-from simulations.problems.quadratic import from_functions, generate
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds.evaluation import Compiled
+from fedtheory.bounds.trials.arena import Arena, bound_at
+from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, varied
+from fedtheory.simulations import data, partitions
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.functions import huber
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.own import OfFunctions
+from fedtheory.simulations.problems.quadratic import from_functions, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 # Ten clients in ten dimensions, L = 1.  Case -> [(name, problem, rounds)]
 _random = partial(generate, 10, 10, L=1.0, sigma=0.5)

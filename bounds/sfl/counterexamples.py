@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import sympy
 
-from bounds.sfl.quantities import QUANTITIES
-from bounds.sfl.rounds import Instance, form_of, outcomes, symbols
-from bounds.trials.cases import substituted
-from bounds.trials.claims import Number, balance
-from theory.proofs.instances import sides
-from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.sfl.quantities import QUANTITIES
+from fedtheory.bounds.sfl.rounds import Instance, form_of, outcomes, symbols
+from fedtheory.bounds.trials.cases import substituted
+from fedtheory.bounds.trials.claims import Number, balance
+from fedtheory.theory.proofs.instances import sides
+from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Lemma 14: beta and zeta without Assumption 3a

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bounds.sfl.checks.figures import group, settings_of
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.moments import expectation
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.statement import Evidence, Statement, Status, Verdict
+from fedtheory.bounds.sfl.checks.figures import group, settings_of
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.moments import expectation
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Evidence, Statement, Status, Verdict
 
 KEPT = 5e-5  # half a unit of the fourth decimal, the last that the authors' files keep
 ROUNDS = 5

@@ -1,4 +1,4 @@
-"""Section 4.2 and Appendix G: networks trained by PFL and SFL; settings and numbers are read from theory.sfl.experiments.
+"""Section 4.2 and Appendix G: networks trained by PFL and SFL; settings and numbers from theory/sfl/experiments.toml.
 
 The learning rates: Table 9 for VGG-9 on CIFAR-10.  Elsewhere the best of Table 10, which for MNIST and FMNIST is the whole
 search.  For CIFAR-10 and CINIC-10 a fine search chose among the nearly best ones, and "for fine-grained search of other
@@ -15,10 +15,10 @@ from functools import cache, partial
 from math import isinf
 from typing import Any, cast
 
-from bounds.presets import Cell, Departure, Preset, with_tails
-from simulations.networks.setup import Setup
-from theory import catalogue
-from theory.statement import Record
+from fedtheory.bounds.presets import Cell, Departure, Preset, with_tails
+from fedtheory.simulations.networks.setup import Setup
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Record
 
 Row = Mapping[str, Any]
 Task = tuple[str, str, int, int, str]  # data set, model, C, K, method
@@ -57,7 +57,7 @@ CHOICES = (
     "how mini-batches are drawn is not printed: with replacement, as in the theory",
     "no data augmentation is printed, and none used",
     *COMMON,
-    "what ExDir leaves open is decided as in simulations.partitions",
+    "what ExDir leaves open is decided as in fedtheory.simulations.partitions",
 )
 GRADIENT = "the gradient norm is measured too, which is not in the figure"
 CHOSEN = "learning rates: Table 9, the best of Table 10, or, in nine settings, those of the authors' repository"

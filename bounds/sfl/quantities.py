@@ -1,7 +1,7 @@
 """The quantities of lemmas about one round of SFL or PFL, as functions of its trace: each is written once.
 
-The search reads their means over all orders in fractions (`bounds.sfl.rounds`), the worst cases over vectors
-(`bounds.sfl.worst_case`).  x* is 0.  Sums run over all local steps.
+The search reads their means over all orders in fractions (`fedtheory.bounds.sfl.rounds`), the worst cases over vectors
+(`fedtheory.bounds.sfl.worst_case`).  x* is 0.  Sums run over all local steps.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bounds.quantities import FIELD, Quantity
-from simulations.exact.trace import Step, Trace
+from fedtheory.bounds.quantities import FIELD, Quantity
+from fedtheory.simulations.exact.trace import Step, Trace
 
 OfStep = Callable[[Trace, Step, Sequence[Step]], Any]  # of a local step, and of the steps that lead to it
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from bounds.slopes import Experiment, Trial, least_rounds, term
-from bounds.trials.valleys import alike, kinked, start, twins
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.minibatch import MinibatchSGD
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.problems import Array
+from fedtheory.bounds.slopes import Experiment, Trial, least_rounds, term
+from fedtheory.bounds.trials.valleys import alike, kinked, start, twins
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.problems import Array
 
 SGD_ROWS = ("sfl.table1.sgd",)
 PFL_ROWS = ("sfl.table1.pfl_thm2", "sfl.table1.pfl_karimireddy", "sfl.table1.pfl_koloskova")

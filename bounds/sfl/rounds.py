@@ -22,8 +22,8 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
-from bounds.trials.claims import (
+from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
+from fedtheory.bounds.trials.claims import (
     Condition,
     Function,
     balance,
@@ -35,13 +35,13 @@ from bounds.trials.claims import (
     symbols_of,
     unassumed,
 )
-from bounds.trials.rounds import Form, Occurrence, Rounds
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.rational import Fraction
-from simulations.exact.trace import LAWS, Outcomes, round_in_numbers
-from theory import catalogue
-from theory.properties import Properties, Property
-from theory.statement import Evidence, Statement, defined
+from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.simulations.exact.trace import LAWS, Outcomes, round_in_numbers
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.statement import Evidence, Statement, defined
 
 Numbers = NDArray[Any]
 

@@ -21,10 +21,10 @@ from typing import Any, Literal
 import mpmath
 import sympy
 
-from simulations.exact.rational import Fraction
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import Bound, Condition, Evidence, Statement, Status, Verdict, defined
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Bound, Condition, Evidence, Statement, Status, Verdict, defined
 
 _ONE, _ZERO = Fraction(1), Fraction(0)
 _STEPS = (Fraction(1, 6), Fraction(1, 1000))  # S K eta for SFL, K eta for PFL

@@ -1,8 +1,8 @@
 """Rounds of SFL and PFL in vectors: worst cases of the inequalities about one round, and of whole runs of a round or two.
 
-The rounds are traces of the algorithms' own `round`, and the quantities those of `bounds.sfl.quantities`.  All orders of the
-clients are enumerated; x* is 0, where the clients' gradients sum to zero if it is a minimiser.
-Assumption 3a is about all points: at x it is necessary, and clients whose gradients differ by constants satisfy it.
+The rounds are traces of the algorithms' own `round`, and the quantities those of `fedtheory.bounds.sfl.quantities`.  All
+orders of the clients are enumerated; x* is 0, where the clients' gradients sum to zero if it is a minimiser. Assumption 3a
+is about all points: at x it is necessary, and clients whose gradients differ by constants satisfy it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from itertools import combinations, permutations, product
 
 import sympy
 
-from bounds.sfl.quantities import QUANTITIES, of_step
-from bounds.worst_cases import federation, two_valued, variances
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.trace import Trace, trace
-from theory import catalogue
-from theory.proofs.gram import NOTHING, ZERO, Quadratic, Vector, mean, number, total, vector
-from theory.proofs.scenes import (
+from fedtheory.bounds.sfl.quantities import QUANTITIES, of_step
+from fedtheory.bounds.worst_cases import federation, two_valued, variances
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.trace import Trace, trace
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.gram import NOTHING, ZERO, Quadratic, Vector, mean, number, total, vector
+from fedtheory.theory.proofs.scenes import (
     Function,
     FunctionClass,
     Numbers,
@@ -36,8 +36,8 @@ from theory.proofs.scenes import (
     squared,
     tosses,
 )
-from theory.properties import Properties, Property
-from theory.sfl.symbols import (
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.sfl.symbols import (
     T_1,
     A,
     B_mk,
@@ -65,7 +65,7 @@ from theory.sfl.symbols import (
     zeta,
     zeta_star,
 )  # fmt: skip
-from theory.statement import Bound, Statement
+from fedtheory.theory.statement import Bound, Statement
 
 SEQUENTIAL = (
     "step.eq28", "step.eq29", "step.eq30", "step.eq32", "lemma5", "step.eq35", "step.eq36", "lemma6",

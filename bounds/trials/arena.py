@@ -18,19 +18,19 @@ import sympy
 import xarray as xr
 from numpy.typing import ArrayLike
 
-import outside
-from bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
-from bounds.trials.claims import rescaled, unassumed
-from bounds.trials.quantities import at_start, bounded, constants, of_clients, quantities
-from bounds.tuning import admissible_interval
-from simulations import NoSuchConstant, expectation, has_expectation, start
-from simulations.algorithms.base import Algorithm, check_algorithm
-from simulations.checked import brief, reals, whole
-from simulations.problems import Problem, check_problem, start_of_clients, starting_point
-from simulations.problems.quadratic import Quadratic
-from simulations.problems.regularised import Regularised
-from theory import catalogue
-from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, circular
+from fedtheory import plugins
+from fedtheory.bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
+from fedtheory.bounds.trials.claims import rescaled, unassumed
+from fedtheory.bounds.trials.quantities import at_start, bounded, constants, of_clients, quantities
+from fedtheory.bounds.tuning import admissible_interval
+from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, start
+from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm
+from fedtheory.simulations.checked import brief, reals, whole
+from fedtheory.simulations.problems import Problem, check_problem, start_of_clients, starting_point
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.problems.regularised import Regularised
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, circular
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by this or less is rounding
@@ -256,7 +256,7 @@ def letters_of(paper: str, algorithm: Algorithm, problem: Problem) -> dict[str, 
     Those of an algorithm of another paper are found by their concepts, all others are in the paper's letters.
     """
     found, module = algorithm.symbols(problem), type(algorithm).__module__
-    home = outside.home(module) or module.rpartition(".")[2]
+    home = plugins.home(module) or module.rpartition(".")[2]
     if home == paper or home not in catalogue.names():
         return dict(found)
     theirs = {name: s.concept for name, s in catalogue.paper(home).symbols.items()}
@@ -429,8 +429,9 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     Arenas with the same runs share them within a process.
 
     The step size has the name of the statement's symbol.  `full` takes five times the seeds.  Variables mean, low, high;
-    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact, and the bound's `constants`
-    (`constants_of`).  Once all runs of a step size have diverged, all three are infinite; where only some have, low is 0.
+    attributes as `fedtheory.simulations.run`, with the number of seeds, 0 where the expectation is exact, and the bound's
+    `constants` (`constants_of`).  Once all runs of a step size have diverged, all three are infinite; where only some
+    have, low is 0.
     """
     statement = arena.stated
     claim = catalogue.find(arena.statement).claim

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bounds.evaluation import Compiled
-from bounds.trials.arena import (
+from fedtheory.bounds.evaluation import Compiled
+from fedtheory.bounds.trials.arena import (
     ROUNDING,
     Arena,
     Given,
@@ -29,13 +29,13 @@ from bounds.trials.arena import (
     steps_of,
     weight_ratio,
 )
-from bounds.trials.quantities import bounded, quantities
-from simulations import NoSuchConstant, expectation
-from simulations.algorithms.base import Algorithm
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic
-from simulations.problems.regularised import Regularised
-from theory.statement import Bound, Evidence, Statement, Status, Verdict
+from fedtheory.bounds.trials.quantities import bounded, quantities
+from fedtheory.simulations import NoSuchConstant, expectation
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.problems.regularised import Regularised
+from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdict
 
 _X0 = 1.0  # in every coordinate; bounds and runs scale in the same way
 _NOTHING = 1e-10  # of the value at the start: less than this decides nothing, because it may be rounding

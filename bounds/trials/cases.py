@@ -12,9 +12,9 @@ import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
-from theory.printing import plain
-from theory.proofs.instances import TOLERANCE, Law, Sides, interpret, sides
-from theory.statement import Bound, Claim, Relations, Status, Verdict, Words
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.instances import TOLERANCE, Law, Sides, interpret, sides
+from fedtheory.theory.statement import Bound, Claim, Relations, Status, Verdict, Words
 
 ROUNDING = 1e-12  # relative, where square roots are compared
 

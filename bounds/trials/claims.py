@@ -19,8 +19,8 @@ from sympy import Rational
 from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
-from theory import catalogue
-from theory.statement import Bound, Claim, Relations, Statement, defined, formulas
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Claim, Relations, Statement, defined, formulas
 
 Number = Any  # a Fraction, or a float in a search
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import sympy
 
-from theory.proofs.instances import interpret
-from theory.statement import Relations, Statement, Status, Verdict
+from fedtheory.theory.proofs.instances import interpret
+from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 # (sign that one client draws, noise of the other), equally likely; whether the noise is independent of the sign
 _LAWS: Mapping[str, tuple[tuple[tuple[int, int], ...], bool]] = {

@@ -1,6 +1,7 @@
 """The line-by-line interpreter of listings, and the parts that the papers' listing checks share.
 
-`Executor` runs the lines of `theory.listing`.  A paper adds its own actions, and rules for what server and clients know.
+`Executor` runs the lines of `fedtheory.theory.listing`.  A paper adds its own actions, and rules for what server and
+clients know.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import Memory
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
-from simulations.problems.quadratic import Quadratic, generate
-from theory.listing import (
+from fedtheory.simulations.algorithms.base import Memory
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory.listing import (
     Call,
     Cases,
     Do,
@@ -41,7 +42,7 @@ from theory.listing import (
     Test,
     Total,
 )
-from theory.statement import Statement, Status, Verdict
+from fedtheory.theory.statement import Statement, Status, Verdict
 
 Vector = NDArray[Any]  # (d,), of floats or of fractions
 At = Mapping[str, int]  # the values of the loops' variables

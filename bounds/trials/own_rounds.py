@@ -1,7 +1,8 @@
 """The search for counter-examples among the rounds of any algorithm: for the statements of a paper outside.
 
 An instance is a round on functions of one variable, in fractions: quadratics, some with another curvature right of 0.
-The round is the algorithm's own (`simulations.exact.trace`); expectations are over all orders of the clients and the noise.
+The round is the algorithm's own (`fedtheory.simulations.exact.trace`); expectations are over all orders of the clients and
+the noise.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from bounds.trials.claims import SQUARED, Condition, balance, condition, inequalities
-from bounds.trials.rounds import Form, Occurrence, Rounds
-from bounds.worst_cases import STEPS, letters_of_settings, readable
-from simulations.algorithms.base import Algorithm
-from simulations.exact.rational import Fraction
-from simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
-from simulations.problems import Problem
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import Statement, defined
+from fedtheory.bounds.trials.claims import SQUARED, Condition, balance, condition, inequalities
+from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.bounds.worst_cases import STEPS, letters_of_settings, readable
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
+from fedtheory.simulations.problems import Problem
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Statement, defined
 
 Quantity = Callable[[Trace], Any]
 _DRAWS = 6  # of noise in an instance

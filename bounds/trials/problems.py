@@ -15,14 +15,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bounds.trials.cases import Case
-from simulations import data, partitions
-from simulations.draws import Draw
-from simulations.functions import Function, beside, dip, hinge, huber, logcosh, ripple
-from simulations.partitions import Partition
-from simulations.problems import Array, Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.bounds.trials.cases import Case
+from fedtheory.simulations import data, partitions
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.functions import Function, beside, dip, hinge, huber, logcosh, ripple
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the letters of a paper are in a run: the quantities that its bounds are about, and numbers of problem and start.
 
-A letter is found by its concept (`theory.concepts`), never by itself: another paper's beta is another quantity.  A paper
-adds quantities of its own, or relabels one in its own letters, by `QUANTITIES` in bounds/PAPER.
+A letter is found by its concept (`fedtheory.theory.concepts`), never by itself: another paper's beta is another quantity.
+A paper adds quantities of its own, or relabels one in its own letters, by `QUANTITIES` in bounds/PAPER.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Literal, TypeVar
 
 import xarray as xr
 
-from bounds import papers
-from simulations import run
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds import papers
+from fedtheory.simulations import run
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         "grad_sq", r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)", "mean"
     ),
 }
-# Concept -> the name that `simulations.start` gives it
+# Concept -> the name that `fedtheory.simulations.start` gives it
 _AT_START = {
     "initial distance": "D",
     "squared initial distance": "d0",
@@ -87,7 +87,7 @@ def quantities(paper: str) -> Mapping[str, Quantity]:
 
 
 def at_start(paper: str) -> Mapping[str, str]:
-    """The paper's letters for numbers of the starting point, with their names in `simulations.start`."""
+    """The paper's letters for numbers of the starting point, with their names in `fedtheory.simulations.start`."""
     return _by_letter(paper, _AT_START)
 
 

@@ -17,9 +17,9 @@ from math import inf
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bounds.trials.claims import Balance, Condition, Inequality, not_assumed
-from simulations.exact.rational import Fraction
-from theory.statement import Statement, Status, Verdict
+from fedtheory.bounds.trials.claims import Balance, Condition, Inequality, not_assumed
+from fedtheory.simulations.exact.rational import Fraction
+from fedtheory.theory.statement import Statement, Status, Verdict
 
 Instance = TypeVar("Instance")
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-import outside
-from bounds import papers
-from bounds.defaults import algorithm_of
-from bounds.evaluation import ConditionViolated, parameters
-from bounds.trials.arena import (
+from fedtheory import plugins
+from fedtheory.bounds import papers
+from fedtheory.bounds.defaults import algorithm_of
+from fedtheory.bounds.evaluation import ConditionViolated, parameters
+from fedtheory.bounds.trials.arena import (
     ROUNDING,
     Arena,
     Given,
@@ -29,14 +29,14 @@ from bounds.trials.arena import (
     step_symbol,
     steps_of,
 )
-from bounds.trials.quantities import QUANTITIES
-from simulations import NoSuchConstant
-from simulations.algorithms.base import Algorithm
-from simulations.compressors import Compressor
-from simulations.problems import Problem
-from theory import catalogue
-from theory.properties import Property
-from theory.statement import Bound, Statement
+from fedtheory.bounds.trials.quantities import QUANTITIES
+from fedtheory.simulations import NoSuchConstant
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.compressors import Compressor
+from fedtheory.simulations.problems import Problem
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Bound, Statement
 
 _SMALLEST, _STEPS = 1e-6, 400  # of the largest admissible step size; how many are tried
 _FEW = 12  # arenas that show whether all clients take part
@@ -108,13 +108,13 @@ def about(algorithm: Algorithm) -> dict[str, list[Arena]]:
     A printed bound that was corrected, and a sharper one, are left out.
     """
     kind, module = type(algorithm), type(algorithm).__module__
-    own = outside.home(module) or module.rpartition(".")[2]
+    own = plugins.home(module) or module.rpartition(".")[2]
     found: dict[str, list[Arena]] = {}
-    for paper in dict.fromkeys([*([own] if own in catalogue.names() else []), *outside.packages()]):
+    for paper in dict.fromkeys([*([own] if own in catalogue.names() else []), *plugins.packages()]):
         for arena in papers.arenas(paper):
             if type(arena.algorithm(eta=1.0)) is kind:
                 found.setdefault(arena.statement, []).append(arena)
-        if paper in outside.packages() and algorithm_of(paper) is kind:
+        if paper in plugins.packages() and algorithm_of(paper) is kind:
             found |= {s.id: [] for s in _of_runs(paper) if s.id not in found}
     left = [id_ for id_ in found if catalogue.find(id_).form != "sharper" and not catalogue.corrected_by(id_)]
     return {id_: found[id_] for id_ in left}
@@ -158,7 +158,7 @@ def _unlike(statement: Statement, algorithm: Algorithm, problem: Problem, tested
 def _letters(statement: Statement, algorithm: Algorithm) -> set[str]:
     """The names of the algorithm's settings for which the bound has a letter, by itself or by its concept."""
     module = type(algorithm).__module__
-    home = outside.home(module) or module.rpartition(".")[2]
+    home = plugins.home(module) or module.rpartition(".")[2]
     wanted = parameters(statement)
     theirs = catalogue.paper(home).symbols if home in catalogue.names() else {}
     concepts = {s.concept for s in wanted if s.concept}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulations.problems import Array
-from simulations.problems.kinked import Kinked
-from simulations.problems.quadratic import Quadratic, diagonal
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.kinked import Kinked
+from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
 
 def signs(M: int) -> Array:

@@ -11,10 +11,10 @@ def _():
     import sympy
 
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from simulations import expectation, run
-    from simulations.algorithms.sfl import PFL, SFL
-    from simulations.problems.quadratic import Quadratic
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.simulations import expectation, run
+    from fedtheory.simulations.algorithms.sfl import PFL, SFL
+    from fedtheory.simulations.problems.quadratic import Quadratic
 
     return (
         BLACK,

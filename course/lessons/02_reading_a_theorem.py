@@ -13,15 +13,15 @@ def _():
     import numpy as np
     import sympy
 
-    from bounds import ConditionViolated, evaluate, rounds_to, tune
-    from bounds.tuning import admissible_interval
     from course.lesson import after, check, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from simulations import expectation
-    from simulations.algorithms.sfl import SFL
-    from simulations.problems.quadratic import Quadratic, from_functions, generate
-    from theory import catalogue
-    from theory.statement import Condition
+    from fedtheory.bounds import ConditionViolated, evaluate, rounds_to, tune
+    from fedtheory.bounds.tuning import admissible_interval
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.simulations import expectation
+    from fedtheory.simulations.algorithms.sfl import SFL
+    from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.statement import Condition
 
     return (
         BLACK,

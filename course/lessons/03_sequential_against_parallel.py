@@ -13,14 +13,14 @@ def _():
     import sympy
     from scipy.optimize import brentq
 
-    from bounds import compare, evaluate, tune
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from figures.sfl import group
-    from simulations import expectation
-    from simulations.algorithms.sfl import PFL, SFL
-    from simulations.problems.quadratic import from_functions
-    from theory import catalogue
+    from fedtheory.bounds import compare, evaluate, tune
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.figures.sfl import group
+    from fedtheory.simulations import expectation
+    from fedtheory.simulations.algorithms.sfl import PFL, SFL
+    from fedtheory.simulations.problems.quadratic import from_functions
+    from fedtheory.theory import catalogue
 
     return (
         BLACK,

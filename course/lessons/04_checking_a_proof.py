@@ -15,19 +15,19 @@ def _():
     from sympy import Ge, Le, Rational
 
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.notation import Bregman, Grad, Inner, Norm
+    from fedtheory.theory.printing import latex
+    from fedtheory.theory.proofs import enumeration, units
+    from fedtheory.theory.proofs.argument import Argument
+    from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide, everywhere, implied
+    from fedtheory.theory.proofs.ledger import Ledger
+    from fedtheory.theory.proofs.mutation import mutations
+    from fedtheory.theory.proofs.vectors import Point, certify, difference, point, smooth, smooth_convex, worst_case
+    from fedtheory.theory.sfl.checks.ledgers import LANGUAGE, lemma5
+    from fedtheory.theory.statement import Condition, Verdict, at_most
     from fedtheory.verification import Checked, evidence
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from theory import catalogue
-    from theory.notation import Bregman, Grad, Inner, Norm
-    from theory.printing import latex
-    from theory.proofs import enumeration, units
-    from theory.proofs.argument import Argument
-    from theory.proofs.arithmetic import NotPolynomial, decide, everywhere, implied
-    from theory.proofs.ledger import Ledger
-    from theory.proofs.mutation import mutations
-    from theory.proofs.vectors import Point, certify, difference, point, smooth, smooth_convex, worst_case
-    from theory.sfl.checks.ledgers import LANGUAGE, lemma5
-    from theory.statement import Condition, Verdict, at_most
 
     return (
         Argument,

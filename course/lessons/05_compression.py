@@ -14,11 +14,11 @@ def _():
     import sympy
 
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.fedcom import admits, quadratics, with_q
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-    from simulations import expectation, run
-    from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, SparseFedCOMGATE
-    from simulations.compressors import (
+    from fedtheory.figures.fedcom import admits, quadratics, with_q
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+    from fedtheory.simulations import expectation, run
+    from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE, SparseFedCOMGATE
+    from fedtheory.simulations.compressors import (
         QSGD,
         Bernoulli,
         Dithering,
@@ -31,8 +31,8 @@ def _():
         StochasticSign,
         TopK,
     )
-    from simulations.exact.linear import spectral_radius
-    from simulations.problems.quadratic import Quadratic, generate
+    from fedtheory.simulations.exact.linear import spectral_radius
+    from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
     return (
         BLACK,

@@ -14,17 +14,17 @@ def _():
     import numpy as np
     import sympy
 
-    from bounds import evaluate
-    from bounds.communication import cost, to_target
-    from bounds.fedbcgd.checks.listings import one_by_one
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
-    from simulations import expectation, start
-    from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-    from simulations.engine import RunState
-    from simulations.problems.quadratic import Quadratic, generate
-    from theory import catalogue
-    from theory.notation import Grad
+    from fedtheory.bounds import evaluate
+    from fedtheory.bounds.communication import cost, to_target
+    from fedtheory.bounds.fedbcgd.checks.listings import one_by_one
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+    from fedtheory.simulations import expectation, start
+    from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+    from fedtheory.simulations.engine import RunState
+    from fedtheory.simulations.problems.quadratic import Quadratic, generate
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.notation import Grad
 
     return (
         BLACK,

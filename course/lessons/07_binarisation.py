@@ -16,17 +16,17 @@ def _():
     import sympy
     import torch
 
-    from bounds import evaluate
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-    from simulations import run
-    from simulations.algorithms.fedbat import EFSignSGD, FedBAT
-    from simulations.algorithms.fedcom import FedPAQ
-    from simulations.binarisation import derivatives, error, law, least_error, mean_size, wire_bits
-    from simulations.compressors import QSGD, MaxSign, Sign
-    from simulations.networks.straight_through import binarise as binarise_torch
-    from simulations.problems.quadratic import generate
-    from theory import catalogue
+    from fedtheory.bounds import evaluate
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+    from fedtheory.simulations import run
+    from fedtheory.simulations.algorithms.fedbat import EFSignSGD, FedBAT
+    from fedtheory.simulations.algorithms.fedcom import FedPAQ
+    from fedtheory.simulations.binarisation import derivatives, error, law, least_error, mean_size, wire_bits
+    from fedtheory.simulations.compressors import QSGD, MaxSign, Sign
+    from fedtheory.simulations.networks.straight_through import binarise as binarise_torch
+    from fedtheory.simulations.problems.quadratic import generate
+    from fedtheory.theory import catalogue
 
     torch.set_num_threads(1)
     return (

@@ -14,18 +14,18 @@ def _():
     from scipy.optimize import minimize_scalar
     from scipy.stats import t as student_t
 
-    from bounds import evaluate
-    from bounds.fedbat import ARENAS as FEDBAT_ARENAS
-    from bounds.sfl import ARENAS, SEARCHED
-    from bounds.trials.arena import confront, judge, step_symbol
-    from bounds.trials.arena_search import tightest
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from figures.fedbat import arena_in, gaussian_error, relative_errors
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from simulations import expectation, run, start
-    from simulations.algorithms.sfl import SFL
-    from simulations.problems.quadratic import from_functions, generate
-    from theory import catalogue
+    from fedtheory.bounds import evaluate
+    from fedtheory.bounds.fedbat import ARENAS as FEDBAT_ARENAS
+    from fedtheory.bounds.sfl import ARENAS, SEARCHED
+    from fedtheory.bounds.trials.arena import confront, judge, step_symbol
+    from fedtheory.bounds.trials.arena_search import tightest
+    from fedtheory.figures.fedbat import arena_in, gaussian_error, relative_errors
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.simulations import expectation, run, start
+    from fedtheory.simulations.algorithms.sfl import SFL
+    from fedtheory.simulations.problems.quadratic import from_functions, generate
+    from fedtheory.theory import catalogue
 
     return (
         ARENAS,

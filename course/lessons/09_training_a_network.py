@@ -17,13 +17,13 @@ def _():
     import torch
     from scipy import stats
 
-    from bounds.presets import preset, quick
     from course.lesson import check, choice, drawn, how_to_answer, put, scaled, statement, told
     from fedtheory import training
-    from figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
-    from figures.training import averaged, over_seeds
-    from simulations import NoSuchConstant
-    from simulations.networks.setup import Setup
+    from fedtheory.bounds.presets import preset, quick
+    from fedtheory.figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+    from fedtheory.figures.training import averaged, over_seeds
+    from fedtheory.simulations import NoSuchConstant
+    from fedtheory.simulations.networks.setup import Setup
 
     torch.set_num_threads(1)
     return (
@@ -106,7 +106,7 @@ def _(Path, Setup, cache, tempfile, training):
     def _trained(text):
         import tomllib
 
-        from simulations.networks.setup import from_table
+        from fedtheory.simulations.networks.setup import from_table
 
         with tempfile.TemporaryDirectory() as folder:  # nothing is left behind
             return training.train(from_table(tomllib.loads(text)), Path(folder) / "training")

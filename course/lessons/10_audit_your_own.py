@@ -20,16 +20,28 @@ def _():
 
     import course.lesson
     from course.lesson import check, choice, drawn, how_to_answer, told
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.simulations import expectation, run
+    from fedtheory.simulations.algorithms.base import LocalSteps, everyone
+    from fedtheory.simulations.algorithms.sfl import PFL
+    from fedtheory.simulations.problems.quadratic import Quadratic
+    from fedtheory.theory.proofs import units
+    from fedtheory.theory.proofs.arithmetic import decide
+    from fedtheory.theory.proofs.ledger import Ledger
+    from fedtheory.theory.statement import (
+        NUMBER,
+        Bound,
+        Evidence,
+        F,
+        Paper,
+        Status,
+        Verdict,
+        Words,
+        X,
+        at_most,
+        implied,
+    )
     from fedtheory.verification import Checked
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from simulations import expectation, run
-    from simulations.algorithms.base import LocalSteps, everyone
-    from simulations.algorithms.sfl import PFL
-    from simulations.problems.quadratic import Quadratic
-    from theory.proofs import units
-    from theory.proofs.arithmetic import decide
-    from theory.proofs.ledger import Ledger
-    from theory.statement import NUMBER, Bound, Evidence, F, Paper, Status, Verdict, Words, X, at_most, implied
 
     HOUSE = Path(course.lesson.__file__).parents[1]
     return (

@@ -14,23 +14,23 @@ def _():
     from scipy.optimize import minimize_scalar
     from sympy import Rational
 
-    from bounds.sfl import ARENAS
-    from bounds.trials.arena import confront
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, statement, told
-    from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-    from simulations import expectation
-    from simulations.algorithms.sfl import SFL
-    from simulations.problems.quadratic import from_functions
-    from theory import catalogue
-    from theory.printing import latex
-    from theory.proofs import rules
-    from theory.proofs.argument import Argument
-    from theory.proofs.arithmetic import decide, implied
-    from theory.proofs.sharpening import NoChoices, Sketch, sharpened
-    from theory.proofs.vectors import Point, smooth_convex, worst_case
-    from theory.sfl.checks.sharp import OURS, PFL, SHARPENINGS, young_round
-    from theory.sfl.sharp import CHOICES
-    from theory.statement import Verdict
+    from fedtheory.bounds.sfl import ARENAS
+    from fedtheory.bounds.trials.arena import confront
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.simulations import expectation
+    from fedtheory.simulations.algorithms.sfl import SFL
+    from fedtheory.simulations.problems.quadratic import from_functions
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.printing import latex
+    from fedtheory.theory.proofs import rules
+    from fedtheory.theory.proofs.argument import Argument
+    from fedtheory.theory.proofs.arithmetic import decide, implied
+    from fedtheory.theory.proofs.sharpening import NoChoices, Sketch, sharpened
+    from fedtheory.theory.proofs.vectors import Point, smooth_convex, worst_case
+    from fedtheory.theory.sfl.checks.sharp import OURS, PFL, SHARPENINGS, young_round
+    from fedtheory.theory.sfl.sharp import CHOICES
+    from fedtheory.theory.statement import Verdict
 
     return (
         ARENAS,

@@ -17,16 +17,16 @@ def _():
     from scipy.optimize import minimize_scalar
     from sympy import Rational
 
-    from bounds import worst_cases
     from course.lesson import check, choice, drawn, how_to_answer, statement, told
-    from figures.gallery import BLACK, BLUE, GREY, ORANGE, RED, SKY
-    from theory import catalogue
-    from theory.proofs.arithmetic import implied
-    from theory.proofs.gram import NOTHING, vector
-    from theory.proofs.scenes import ALL, Case, Function, FunctionClass, best, searches
-    from theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
-    from theory.proofs.vectors import Point, smooth_convex
-    from theory.statement import Status, Verdict, at_most
+    from fedtheory.bounds import worst_cases
+    from fedtheory.figures.gallery import BLACK, BLUE, GREY, ORANGE, RED, SKY
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.proofs.arithmetic import implied
+    from fedtheory.theory.proofs.gram import NOTHING, vector
+    from fedtheory.theory.proofs.scenes import ALL, Case, Function, FunctionClass, best, searches
+    from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
+    from fedtheory.theory.proofs.vectors import Point, smooth_convex
+    from fedtheory.theory.statement import Status, Verdict, at_most
 
     return (
         ALL,

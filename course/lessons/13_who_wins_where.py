@@ -9,12 +9,12 @@ def _():
     import marimo as mo
     import numpy as np
 
-    from bounds.winners import METHODS, Budget, Setting, gaps_at, predicted, smallest_gaps
     from course.lesson import after, check, choice, drawn, how_to_answer, statement
-    from figures.winners import first
-    from simulations import expectation
-    from simulations.algorithms.minibatch import MinibatchSGD
-    from simulations.problems.quadratic import Quadratic
+    from fedtheory.bounds.winners import METHODS, Budget, Setting, gaps_at, predicted, smallest_gaps
+    from fedtheory.figures.winners import first
+    from fedtheory.simulations import expectation
+    from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
+    from fedtheory.simulations.problems.quadratic import Quadratic
 
     return (
         Budget,
@@ -344,8 +344,8 @@ def rounds_needed(L, mu):
 
 @app.cell(hide_code=True)
 def _(check):
-    from bounds.evaluation import ConditionViolated
-    from bounds.tuning import tune
+    from fedtheory.bounds.evaluation import ConditionViolated
+    from fedtheory.bounds.tuning import tune
 
     def _first(L, mu):
         def speaks(R):
@@ -400,7 +400,7 @@ def _():
     # student: loosest = ...  # your turn: a text
     # solution
     # read off the table: FedBCGD, FedCOMGATE, ...; or let the machine look
-    from bounds.winners import Budget as _Budget, Setting as _Setting, predicted as _p, smallest_gaps as _g
+    from fedtheory.bounds.winners import Budget as _Budget, Setting as _Setting, predicted as _p, smallest_gaps as _g
 
     _s, _b = _Setting(kappa=2.0, delta=0.0, zeta=0.1, sigma=0.1), _Budget(200)
     loosest = max(

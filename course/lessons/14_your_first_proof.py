@@ -43,8 +43,8 @@ def _():
         strongly_convex_mean,
         young,
     )
-    from simulations.algorithms.base import LocalSteps, everyone, to_clients
-    from simulations.algorithms.sfl import PFL
+    from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
+    from fedtheory.simulations.algorithms.sfl import PFL
 
     return (
         Delta,

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sympy import Max
 
-from bounds.quantities import mean
+from fedtheory.bounds.quantities import mean
 from fedtheory.paper import *
-from simulations.algorithms.base import Memory, Watch, everyone, kept, to_clients
-from simulations.algorithms.baselines import Scaffnew
-from simulations.draws import Draws
-from simulations.exact.trace import Trace
-from simulations.problems import Array, Problem
-from theory.proofs.argument import Argument
+from fedtheory.simulations.algorithms.base import Memory, Watch, everyone, kept, to_clients
+from fedtheory.simulations.algorithms.baselines import Scaffnew
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.exact.trace import Trace
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.theory.proofs.argument import Argument
 
 
 @dataclass(frozen=True)

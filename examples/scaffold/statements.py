@@ -8,16 +8,16 @@ from itertools import product
 import numpy as np
 from sympy import Min, Rational, cbrt, exp, sqrt
 
-from bounds.trials.arena import Arena, build
+from fedtheory.bounds.trials.arena import Arena, build
 from fedtheory.paper import *
-from simulations.algorithms.base import Memory, Watch, everyone, to_clients
-from simulations.algorithms.fedcom import SCAFFOLD
-from simulations.algorithms.sfl import PFL
-from simulations.draws import Draws
-from simulations.engine import run
-from simulations.problems import Array, Problem
-from simulations.problems.quadratic import Quadratic
-from theory.proofs import units
+from fedtheory.simulations.algorithms.base import Memory, Watch, everyone, to_clients
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import run
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory.proofs import units
 
 
 @dataclass(frozen=True)

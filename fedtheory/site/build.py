@@ -15,25 +15,24 @@ import sympy
 import xarray as xr
 from markupsafe import Markup
 
-from bounds import papers
-from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
-from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
-from bounds.studies import Numbers
 from fedtheory import glossary, texts
 from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
+from fedtheory.bounds import papers
+from fedtheory.bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
+from fedtheory.bounds.evaluation import ROUNDING, claim_of, definition, has_terms
+from fedtheory.bounds.studies import Numbers
+from fedtheory.figures import beside_networks, gallery, winners
+from fedtheory.figures.files import writable, write
+from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
 from fedtheory.sharper import gains
 from fedtheory.site import formulas
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
-from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
-from figures import beside_networks, gallery, winners
-from figures.files import writable, write
-from figures.styles import term_colours
-from theory import catalogue
-from theory.listing import Listing
-from theory.printing import latex, mathml, plain, rate_latex, unicode
-from theory.statement import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.printing import latex, mathml, plain, rate_latex, unicode
+from fedtheory.theory.statement import (
     Bound,
     Claim,
     Erratum,
@@ -52,6 +51,7 @@ from theory.statement import (
     Verdict,
     Words,
 )
+from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
 
 _HERE = Path(__file__).parent
 SEVERITIES = get_args(Severity)

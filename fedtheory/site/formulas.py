@@ -5,8 +5,8 @@ from __future__ import annotations
 import sympy
 from sympy.core.relational import Relational
 
-from theory.printing import SIGNS, latex, named_terms
-from theory.statement import Bound, Order
+from fedtheory.theory.printing import SIGNS, latex, named_terms
+from fedtheory.theory.statement import Bound, Order
 
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=": r"\neq"}
 _LONG = 60  # characters of LaTeX: shorter sums stay in one piece

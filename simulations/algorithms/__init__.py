@@ -7,8 +7,8 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 
-import outside
-from simulations.algorithms.base import Algorithm
+from fedtheory import plugins
+from fedtheory.simulations.algorithms.base import Algorithm
 
 
 def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
@@ -18,14 +18,14 @@ def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
 
     Raises ValueError for a name that two papers give.
     """
-    return _registry(networks, tuple(outside.packages()))
+    return _registry(networks, tuple(plugins.packages()))
 
 
 @cache
 def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[..., Algorithm]]:
     ours = [module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"]
-    modules = [importlib.import_module(f"simulations.algorithms.{paper}") for paper in ours]
-    modules += [module for paper in others if (module := outside.load(paper, "algorithms")) is not None]
+    modules = [importlib.import_module(f"fedtheory.simulations.algorithms.{paper}") for paper in ours]
+    modules += [module for paper in others if (module := plugins.load(paper, "algorithms")) is not None]
     found: dict[str, Callable[..., Algorithm]] = {}
     for module in modules:
         for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():

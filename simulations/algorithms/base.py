@@ -12,7 +12,7 @@ before the first round; the algorithm fills it.
 
 An algorithm in which clients train one after another says `sequential = True`.
 An algorithm whose whole runs have an exact expectation has `exact`, the name of the module that computes it; see
-`simulations.exact`.
+`fedtheory.simulations.exact`.
 
 An algorithm whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`.  The others count
 all clients alike, and are refused where a problem has weights.  An algorithm whose clients stay where they are once their
@@ -28,10 +28,10 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.arrays import descended, full, is_tensor, like, namespace
-from simulations.checked import brief, step_sizes, whole
-from simulations.draws import Draw, Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.arrays import descended, full, is_tensor, like, namespace
+from fedtheory.simulations.checked import brief, step_sizes, whole
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.problems import Array, Problem
 
 FLOAT = 32  # bits of a number that is not compressed
 Memory = dict[str, Array]  # what an algorithm keeps between rounds, by name

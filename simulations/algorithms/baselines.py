@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import (
+from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     LocalSteps,
@@ -34,10 +34,10 @@ from simulations.algorithms.base import (
     to_clients,
     with_clients,
 )
-from simulations.arrays import known_as, like, namespace
-from simulations.checked import brief, number, step_sizes, whole
-from simulations.draws import Draw, Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.arrays import known_as, like, namespace
+from fedtheory.simulations.checked import brief, number, step_sizes, whole
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 `FedBAT`: Algorithm 1 with (10) to (14); by its settings also the variant that Section 4 analyses.  `VARIANTS` has both by
 name.  Baselines: `SIGNS`, the sign methods; `BASELINES`, the others, with `ZeroFL` and `BiFL`; FedPAQ itself is in
-`simulations.algorithms.fedcom`.  Where a problem weighs its clients, all of these aggregate by (2) and (11), with
+`fedtheory.simulations.algorithms.fedcom`.  Where a problem weighs its clients, all of these aggregate by (2) and (11), with
 p'_k = p_k over the sum of the participants' p.
 
 Symbols are the paper's: w the server's model, m a client's update, mhat = S(m, alpha) its binarisation, tau local steps,
@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import (
+from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,
@@ -33,14 +33,14 @@ from simulations.algorithms.base import (
     sampled,
     to_clients,
 )
-from simulations.algorithms.fedbcgd import Sampling, with_error_memory
-from simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
-from simulations.arrays import known_as, like, namespace, runs, spread
-from simulations.binarisation import binarise, derivatives, step_size, wire_bits
-from simulations.checked import brief, number, one_of, reals, step_sizes, whole
-from simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
-from simulations.draws import Draw, Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.fedbcgd import Sampling, with_error_memory
+from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
+from fedtheory.simulations.arrays import known_as, like, namespace, runs, spread
+from fedtheory.simulations.binarisation import binarise, derivatives, step_size, wire_bits
+from fedtheory.simulations.checked import brief, number, one_of, reals, step_sizes, whole
+from fedtheory.simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.problems import Array, Problem
 
 StepSize = Literal["learned", "max"]
 Sent = Literal["all", "printed"]

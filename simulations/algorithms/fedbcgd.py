@@ -3,7 +3,7 @@
 `FedBCGD`: Algorithm 1.  `FedBCGDPlus`: Algorithm 3, with control variates and variance reduction.  Settings choose between
 the printed form, the form that the proofs use, and the corrected one.  `VARIANTS` has the combinations by name,
 `ABLATIONS` those of Figure 5.  Baselines: `FedAvgM`, `FedAdam`, `FedDC`, `FedLin`, `SLocalGD`, `TopKFedAvg`; FedAvg,
-FedPAQ and SCAFFOLD are in `simulations.algorithms.fedcom`.
+FedPAQ and SCAFFOLD are in `fedtheory.simulations.algorithms.fedcom`.
 
 Symbols are the listings': x the server's model, y a client's (printed x_{k,j}), T local steps of size eta, N blocks of
 coordinates and as many blocks of K clients each, lam the server's momentum, v its velocity, c and c_i the control
@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import (
+from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,
@@ -41,12 +41,12 @@ from simulations.algorithms.base import (
     to_clients,
     with_clients,
 )
-from simulations.algorithms.fedcom import UNCOMPRESSED, encode
-from simulations.arrays import known_as, like, namespace
-from simulations.checked import number, one_of, step_sizes, truth, whole
-from simulations.compressors import Compressor, Identity, TopK
-from simulations.draws import Draw, Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, encode
+from fedtheory.simulations.arrays import known_as, like, namespace
+from fedtheory.simulations.checked import number, one_of, step_sizes, truth, whole
+from fedtheory.simulations.compressors import Compressor, Identity, TopK
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.problems import Array, Problem
 
 Momentum = Literal["theory", "printed", "display"]
 Sent = Literal["all", "printed"]

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms.base import (
+from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,
@@ -36,11 +36,11 @@ from simulations.algorithms.base import (
     to_clients,
     with_clients,
 )
-from simulations.arrays import descended, known_as, like, namespace
-from simulations.checked import brief, number, one_of, step_sizes, whole
-from simulations.compressors import Compressor, Identity
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.arrays import descended, known_as, like, namespace
+from fedtheory.simulations.checked import brief, number, one_of, step_sizes, whole
+from fedtheory.simulations.compressors import Compressor, Identity
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
 
 Divisor = Literal["participants", "clients"]
 Option = Literal["I", "II"]

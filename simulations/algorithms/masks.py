@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, kept, participating, to_clients
-from simulations.arrays import namespace
-from simulations.checked import number, whole
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, kept, participating, to_clients
+from fedtheory.simulations.arrays import namespace
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, aggregated, participating, to_clients
-from simulations.algorithms.sfl import SFL
-from simulations.arrays import descended, namespace
-from simulations.checked import step_sizes, whole
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.base import (
+    Algorithm,
+    LocalSteps,
+    Memory,
+    Watch,
+    aggregated,
+    participating,
+    to_clients,
+)
+from fedtheory.simulations.algorithms.sfl import SFL
+from fedtheory.simulations.arrays import descended, namespace
+from fedtheory.simulations.checked import step_sizes, whole
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, gradients, local_steps
-from simulations.checked import number, whole
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, gradients, local_steps
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import (
+from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     LocalSteps,
@@ -32,9 +32,9 @@ from simulations.algorithms.base import (
     participating,
     to_clients,
 )
-from simulations.checked import number, whole
-from simulations.draws import Draw, Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import FLOAT, Algorithm, LocalSteps, Memory, Watch, participating, to_clients
-from simulations.arrays import descended, known_as, namespace
-from simulations.draws import Draw, Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.base import FLOAT, Algorithm, LocalSteps, Memory, Watch, participating, to_clients
+from fedtheory.simulations.arrays import descended, known_as, namespace
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)

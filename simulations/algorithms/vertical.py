@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from simulations.algorithms.base import FLOAT, Algorithm, Memory, Watch, aggregated, everyone, to_clients
-from simulations.algorithms.fedbcgd import parameter_blocks
-from simulations.arrays import known_as, namespace
-from simulations.checked import one_of, step_sizes, whole
-from simulations.draws import Draws
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.base import FLOAT, Algorithm, Memory, Watch, aggregated, everyone, to_clients
+from fedtheory.simulations.algorithms.fedbcgd import parameter_blocks
+from fedtheory.simulations.arrays import known_as, namespace
+from fedtheory.simulations.checked import one_of, step_sizes, whole
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems import Array, Problem
 
 Turns = Literal["parallel", "sequential"]
 

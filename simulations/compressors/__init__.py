@@ -18,12 +18,12 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from simulations.checked import brief, fraction, reason
-from simulations.compressors.base import Compressor, Law, independent
-from simulations.compressors.levels import QSGD, Dithering, Rounding
-from simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
-from simulations.compressors.mean import G_q, G_q_on
-from simulations.compressors.signs import MaxSign, NoisySign, Sign, StochasticSign
+from fedtheory.simulations.checked import brief, fraction, reason
+from fedtheory.simulations.compressors.base import Compressor, Law, independent
+from fedtheory.simulations.compressors.levels import QSGD, Dithering, Rounding
+from fedtheory.simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
+from fedtheory.simulations.compressors.mean import G_q, G_q_on
+from fedtheory.simulations.compressors.signs import MaxSign, NoisySign, Sign, StochasticSign
 
 COMPRESSORS: dict[str, Callable[..., Compressor]] = {
     kind.__name__: kind

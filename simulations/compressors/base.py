@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.arrays import is_tensor, namespace
-from simulations.checked import brief, listed, reals, whole
-from simulations.compressors.wire import Bits, Wire
-from simulations.constants import Certified
-from simulations.draws import Draw
-from simulations.problems import Array
+from fedtheory.simulations.arrays import is_tensor, namespace
+from fedtheory.simulations.checked import brief, listed, reals, whole
+from fedtheory.simulations.compressors.wire import Bits, Wire
+from fedtheory.simulations.constants import Certified
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array
 
 Law = list[tuple[Fraction, tuple[Fraction, ...]]]  # (probability, outcome), the outcomes distinct
 

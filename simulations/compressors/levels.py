@@ -10,9 +10,9 @@ from math import isqrt, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.arrays import namespace
-from simulations.checked import whole
-from simulations.compressors.base import (
+from fedtheory.simulations.arrays import namespace
+from fedtheory.simulations.checked import whole
+from fedtheory.simulations.compressors.base import (
     EXACT,
     Compressor,
     Law,
@@ -25,10 +25,10 @@ from simulations.compressors.base import (
     rational,
     squares,
 )
-from simulations.compressors.wire import FLOAT, Bits, Wire, as_floats, as_numbers, width_of
-from simulations.constants import Certified
-from simulations.draws import Draw
-from simulations.problems import Array
+from fedtheory.simulations.compressors.wire import FLOAT, Bits, Wire, as_floats, as_numbers, width_of
+from fedtheory.simulations.constants import Certified
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array
 
 
 @dataclass(frozen=True)

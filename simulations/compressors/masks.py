@@ -12,9 +12,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.arrays import at, is_tensor, like, namespace, smallest
-from simulations.checked import number, whole
-from simulations.compressors.base import (
+from fedtheory.simulations.arrays import at, is_tensor, like, namespace, smallest
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.compressors.base import (
     EVERYWHERE,
     EXACT,
     Compressor,
@@ -28,7 +28,7 @@ from simulations.compressors.base import (
     rational,
     squares,
 )
-from simulations.compressors.wire import (
+from fedtheory.simulations.compressors.wire import (
     FLOAT,
     Bits,
     Wire,
@@ -39,9 +39,9 @@ from simulations.compressors.wire import (
     width_of,
     write_places,
 )
-from simulations.constants import Certified
-from simulations.draws import Draw
-from simulations.problems import Array
+from fedtheory.simulations.constants import Certified
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulations.checked import whole
-from simulations.compressors.base import Compressor, nothing_lost, squares
-from simulations.compressors.signs import Signs
-from simulations.constants import Certified
-from simulations.problems import Array
+from fedtheory.simulations.checked import whole
+from fedtheory.simulations.compressors.base import Compressor, nothing_lost, squares
+from fedtheory.simulations.compressors.signs import Signs
+from fedtheory.simulations.constants import Certified
+from fedtheory.simulations.problems import Array
 
 
 def G_q(compressor: Compressor, d: int, m: int) -> Certified:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.arrays import full, namespace, normal_cdf
-from simulations.checked import number
-from simulations.compressors.base import (
+from fedtheory.simulations.arrays import full, namespace, normal_cdf
+from fedtheory.simulations.checked import number
+from fedtheory.simulations.compressors.base import (
     EVERYWHERE,
     EXACT,
     Compressor,
@@ -27,10 +27,10 @@ from simulations.compressors.base import (
     rational,
     squares,
 )
-from simulations.compressors.wire import FLOAT, Bits, Wire, as_floats
-from simulations.constants import Certified
-from simulations.draws import Draw
-from simulations.problems import Array
+from fedtheory.simulations.compressors.wire import FLOAT, Bits, Wire, as_floats
+from fedtheory.simulations.constants import Certified
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.problems import Array
+from fedtheory.simulations.problems import Array
 
 Bits = NDArray[np.uint8]  # one bit each
 FLOAT = 32  # bits of a number on the wire

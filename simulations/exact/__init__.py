@@ -14,13 +14,13 @@ from typing import Any
 
 import xarray as xr
 
-from simulations.algorithms.base import Algorithm, check_algorithm
-from simulations.checked import brief, listed, whole
-from simulations.problems import Problem, check_problem
+from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm
+from fedtheory.simulations.checked import brief, listed, whole
+from fedtheory.simulations.problems import Problem, check_problem
 
 
 def _recursion(algorithm: Algorithm) -> ModuleType:
-    return importlib.import_module(f"simulations.{getattr(algorithm, 'exact', 'exact.linear')}")
+    return importlib.import_module(f"fedtheory.simulations.{getattr(algorithm, 'exact', 'exact.linear')}")
 
 
 def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.Dataset:

@@ -12,12 +12,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from simulations import engine
-from simulations.algorithms.base import Algorithm
-from simulations.engine import Request, provenance, requested
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic
-from simulations.problems.regularised import Regularised
+from fedtheory.simulations import engine
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.engine import Request, provenance, requested
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.problems.regularised import Regularised
 
 _ROUNDING = 1e-14  # relative: off-diagonal entries below it count as zero
 _NEEDS = dict.fromkeys(("gap", "gap_average"), "F_star") | {"dist2": "x_star"}

@@ -16,12 +16,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from simulations.algorithms.fedbat import FedBAT
-from simulations.checked import brief
-from simulations.engine import provenance, requested
-from simulations.exact.rounds.fedbat import Run, follow
-from simulations.problems import Array, Problem
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.checked import brief
+from fedtheory.simulations.engine import provenance, requested
+from fedtheory.simulations.exact.rounds.fedbat import Run, follow
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 MOST = 2**17  # outcomes
 _MOST_BITS = 1000  # more outcomes than 2 to this power are counted as that many

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.baselines import Scaffnew
-from simulations.algorithms.minibatch import CentralSGD
-from simulations.compressors import Compressor
-from simulations.problems import Array, Problem
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.baselines import Scaffnew
+from fedtheory.simulations.algorithms.minibatch import CentralSGD
+from fedtheory.simulations.compressors import Compressor
+from fedtheory.simulations.problems import Array, Problem
 
 _MOST = 3000  # choices of clients, or numbers of local steps, in a round
 _TOO_MANY = f"more than {_MOST} choices in a round, which would all be visited: expected fewer clients or local steps"

@@ -28,16 +28,16 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svd
 
-from simulations import engine
-from simulations.algorithms.base import Algorithm, Memory, refuse_misfits
-from simulations.algorithms.minibatch import CentralSGD
-from simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
-from simulations.algorithms.reduced import BVRLSGD
-from simulations.checked import affordable
-from simulations.compressors import Identity
-from simulations.engine import Request
-from simulations.exact.blocks import Blocks, second_moment, turned, whole_run
-from simulations.exact.given import (
+from fedtheory.simulations import engine
+from fedtheory.simulations.algorithms.base import Algorithm, Memory, refuse_misfits
+from fedtheory.simulations.algorithms.minibatch import CentralSGD
+from fedtheory.simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
+from fedtheory.simulations.algorithms.reduced import BVRLSGD
+from fedtheory.simulations.checked import affordable
+from fedtheory.simulations.compressors import Identity
+from fedtheory.simulations.engine import Request
+from fedtheory.simulations.exact.blocks import Blocks, second_moment, turned, whole_run
+from fedtheory.simulations.exact.given import (
     LINEAR,
     ROUNDING,
     Given,
@@ -52,9 +52,9 @@ from simulations.exact.given import (
     rows_of,
     weighed,
 )
-from simulations.problems import Array, Problem
-from simulations.problems.quadratic import Quadratic
-from simulations.problems.regularised import Regularised
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.problems.regularised import Regularised
 
 _FEW = 24  # choices that are visited without a look for an affine basis
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
@@ -843,8 +843,9 @@ def expectation(
 
     The arguments are those of `run`, without seeds and orders; the problem may be a regularised one.  Returns a Dataset over
     (step_size, round).  Raises ValueError for a problem that is no Quadratic, a compressor that is no random mask, a round
-    that is not linear, more than 3000 choices of clients, a malformed request, and for more work than `simulations.checked`
-    allows; NoSuchConstant if the problem does not have a constant that a recorded quantity needs.
+    that is not linear, more than 3000 choices of clients, a malformed request, and for more work than
+    `fedtheory.simulations.checked` allows; NoSuchConstant if the problem does not have a constant that a recorded quantity
+    needs.
     """
     plain_of(problem)
 

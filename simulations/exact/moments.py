@@ -17,12 +17,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.engine import RECORDS, Request
-from simulations.exact.blocks import Blocks, turned, whole_run
-from simulations.problems import Array, Problem
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.engine import RECORDS, Request
+from fedtheory.simulations.exact.blocks import Blocks, turned, whole_run
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 _MOST_IN_SEQUENCE = 16  # clients; the expectation over their orders visits every subset
 _DOUBLINGS = 6  # 2^7 rounds at a time

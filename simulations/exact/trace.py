@@ -1,8 +1,8 @@
 """The trace of a round: every local step of an algorithm, and its memories, by its own `round`.
 
 The vectors are no arrays.  A vector can be added and multiplied by numbers, and has an inner product `@`: a
-`RandomVector` here, or a vector with unknown entries (`theory.proofs.gram`).  One cell of the algorithm's arrays holds
-one vector.  Functions say their value and gradient at a vector; order, noise and coin are given.
+`RandomVector` here, or a vector with unknown entries (`fedtheory.theory.proofs.gram`).  One cell of the algorithm's arrays
+holds one vector.  Functions say their value and gradient at a vector; order, noise and coin are given.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import Algorithm
-from simulations.exact.rational import Fraction, square_root
-from simulations.problems import Array
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.exact.rational import Fraction, square_root
+from fedtheory.simulations.problems import Array
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulations.arrays import like, on_host
-from simulations.networks.problem import Network
-from simulations.problems import Array, mean_over_clients
+from fedtheory.simulations.arrays import like, on_host
+from fedtheory.simulations.networks.problem import Network
+from fedtheory.simulations.problems import Array, mean_over_clients
 
 _REACH = 1e-4  # length of the steps of finite differences
 

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simulations.checked import affordable, brief, number, reason, whole
-from simulations.data import packaged
+from fedtheory.simulations.checked import affordable, brief, number, reason, whole
+from fedtheory.simulations.data import packaged
 
 EMBEDDED = ("digits", "generated")
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}

@@ -34,7 +34,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from simulations.checked import brief, one_of, whole
+from fedtheory.simulations.checked import brief, one_of, whole
 
 Shape = tuple[int, int, int]  # channels, height, width of an image
 Norm = Literal["batch", "group", "none"]

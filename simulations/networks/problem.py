@@ -30,16 +30,16 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vjp, vmap
 from torch.nn.functional import cross_entropy, interpolate, pad, softplus
 
-from simulations.arrays import like
-from simulations.checked import brief, number, one_of, reason, whole
-from simulations.constants import Certified, Constants
-from simulations.draws import Draw, Draws
-from simulations.networks import models
-from simulations.networks.images import Images, channel_statistics
-from simulations.networks.stacked import can_stack, outputs
-from simulations.partitions import Partition
-from simulations.problems import in_html, in_one_line
-from simulations.problems.logistic import check_batch, weights_of
+from fedtheory.simulations.arrays import like
+from fedtheory.simulations.checked import brief, number, one_of, reason, whole
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.networks import models
+from fedtheory.simulations.networks.images import Images, channel_statistics
+from fedtheory.simulations.networks.stacked import can_stack, outputs
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems import in_html, in_one_line
+from fedtheory.simulations.problems.logistic import check_batch, weights_of
 
 Batching = Literal["stacked", "loop"]
 Order = Literal["replacement", "epochs", "whole epochs"]

@@ -7,18 +7,18 @@ tail = 40                    # of the last 40 rounds all are measured
 record = ["value", "test_value", "accuracy"]
 
 [data]
-name = "generated"           # see simulations.networks.images; the settings of `generated` stand here too
+name = "generated"           # see fedtheory.simulations.networks.images; the settings of `generated` stand here too
 against = 0                  # only where there are to be two classes: class 0, which becomes 1, against all others
-partition = "exdir"          # see simulations.partitions, with clients, seed and its own settings
+partition = "exdir"          # see fedtheory.simulations.partitions, with clients, seed and its own settings
 clients = 100
 C = 1
 alpha = 10.0
 
-[network]                    # see simulations.networks.problem.Network
+[network]                    # see fedtheory.simulations.networks.problem.Network
 model = "LeNet-5"
 batch = 20
 
-[algorithm]                  # see simulations.algorithms.registry()
+[algorithm]                  # see fedtheory.simulations.algorithms.registry()
 name = "SFL"                 # one of your own: from = "mine.py"
 K = 5
 S = 10
@@ -37,16 +37,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from simulations.algorithms import registry
-from simulations.algorithms.base import Algorithm
-from simulations.algorithms.sfl import Splitting
-from simulations.checked import affordable, brief, number, whole
-from simulations.compressors import from_text
-from simulations.networks import images
-from simulations.networks.images import Images
-from simulations.networks.problem import Network
-from simulations.own_file import blaming, own
-from simulations.partitions import PARTITIONS, partition_settings
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.sfl import Splitting
+from fedtheory.simulations.checked import affordable, brief, number, whole
+from fedtheory.simulations.compressors import from_text
+from fedtheory.simulations.networks import images
+from fedtheory.simulations.networks.images import Images
+from fedtheory.simulations.networks.problem import Network
+from fedtheory.simulations.own_file import blaming, own
+from fedtheory.simulations.partitions import PARTITIONS, partition_settings
 
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = registry(networks=True)
 _OF_IMAGES = ("name", "path", *inspect.signature(images.generated).parameters)

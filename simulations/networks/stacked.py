@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from simulations.networks.models import Sum
+from fedtheory.simulations.networks.models import Sum
 
 _LAYERS = (
     nn.Conv2d, nn.BatchNorm2d, nn.GroupNorm, nn.ReLU, nn.MaxPool2d, nn.AdaptiveAvgPool2d, nn.Flatten, nn.Linear,

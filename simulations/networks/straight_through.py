@@ -1,4 +1,4 @@
-"""S(x, alpha) of `simulations.binarisation` for torch, with the straight-through derivatives (8), (9) as backward pass."""
+"""S(x, alpha) of `fedtheory.simulations.binarisation` for torch, with the straight-through derivatives (8), (9) backward."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from simulations.binarisation import is_up
+from fedtheory.simulations.binarisation import is_up
 
 
 class _Binarise(torch.autograd.Function):

@@ -13,9 +13,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.checked import brief, reals, rounding
-from simulations.constants import Certified, Constants
-from simulations.draws import Draw
+from fedtheory.simulations.checked import brief, reals, rounding
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.draws import Draw
 
 Array = NDArray[np.float64]
 

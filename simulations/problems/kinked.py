@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.checked import number, reals
-from simulations.constants import Certified, Constants
-from simulations.draws import Draw
-from simulations.problems import Array, in_html, in_one_line
-from simulations.problems.quadratic import Quadratic
-from simulations.problems.wrapped import Wrapped
+from fedtheory.simulations.checked import number, reals
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.problems.wrapped import Wrapped
 
 
 @dataclass(frozen=True, eq=False)

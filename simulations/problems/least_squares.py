@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simulations.checked import brief, number, reals
-from simulations.partitions import Partition
-from simulations.problems.logistic import weights_of
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.checked import brief, number, reals
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems.logistic import weights_of
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 
 def least_squares(

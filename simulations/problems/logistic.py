@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from simulations.checked import number, whole
-from simulations.constants import Certified, Constants
-from simulations.data import Dataset
-from simulations.draws import Draw
-from simulations.partitions import Partition
-from simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.checked import brief, number, reals
-from simulations.constants import Certified, Constants
-from simulations.draws import Draw
-from simulations.functions import Function
-from simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
+from fedtheory.simulations.checked import brief, number, reals
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.functions import Function
+from fedtheory.simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
 
 _VOUCHABLE = ("zeta_star", "beta", "zeta", "G", "F_star", "x_star", "mu_pl")
 _MOST_STEPS = 20_000  # of the search for the minimiser
@@ -24,7 +24,7 @@ _MOST_STEPS = 20_000  # of the search for the minimiser
 class OfFunctions:
     """F = sum_m p_m F_m from one `Function` for each client, with additive Gaussian gradient noise of variance sigma^2.
 
-    functions  F_m; `simulations.functions` has some with certified constants, and `own` for one of yours
+    functions  F_m; `fedtheory.simulations.functions` has some with certified constants, and `own` for one of yours
     sigma      E||g - grad F_m||^2 = sigma^2, spread evenly over the d coordinates; 0 for exact gradients
     weights    p (M,); None: all equal, p_m = 1/M
     vouched    constants of F that you vouch for, by name: zeta_star, beta, zeta, G, F_star, x_star, mu_pl

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.checked import affordable, number, reals, rounding, whole
-from simulations.constants import Certified, Constants, NoSuchConstant
-from simulations.draws import Draw
-from simulations.problems import LARGEST, Array, checked_weights, in_html, in_one_line, mean_over_clients
+from fedtheory.simulations.checked import affordable, number, reals, rounding, whole
+from fedtheory.simulations.constants import Certified, Constants, NoSuchConstant
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import LARGEST, Array, checked_weights, in_html, in_one_line, mean_over_clients
 
 _SHOWN = 16  # most numbers of matrices in a `repr`
 _ROUNDING = 1e-12  # relative: below it an eigenvalue counts as zero
@@ -79,7 +79,7 @@ class Quadratic:
 
     @property
     def noisy(self) -> bool:
-        """Whether gradients draw normal numbers: then large runs use the compiled loops of `simulations.loops`."""
+        """Whether gradients draw normal numbers: then large runs use the compiled loops of `fedtheory.simulations.loops`."""
         return self.sigma > 0
 
     @property

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.checked import number
-from simulations.constants import Constants
-from simulations.draws import Draw
-from simulations.problems import Array, in_html, in_one_line
-from simulations.problems.wrapped import Wrapped
+from fedtheory.simulations.checked import number
+from fedtheory.simulations.constants import Constants
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems.wrapped import Wrapped
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from simulations.constants import Certified, Constants
-from simulations.problems import Array, in_html, in_one_line
-from simulations.problems.logistic import Logistic, deviation_bound
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems.logistic import Logistic, deviation_bound
 
 _SLOPE = 1 / 4  # the largest |s'| of s(t) = 1 / (1 + exp(t)), at t = 0
 _CURVATURE = 1 / (6 * np.sqrt(3))  # the largest |s''|, where s = (1 +- 1/sqrt(3)) / 2

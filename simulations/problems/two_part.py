@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from simulations.checked import number, whole
-from simulations.constants import Certified, Constants
-from simulations.data import Dataset
-from simulations.draws import Draw
-from simulations.partitions import Partition
-from simulations.problems import Array, in_html, in_one_line
-from simulations.problems.logistic import Shards, check_batch, deal, one_hot, pooled, softmax, weights_of
+from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems.logistic import Shards, check_batch, deal, one_hot, pooled, softmax, weights_of
 
 
 @dataclass(frozen=True, eq=False)

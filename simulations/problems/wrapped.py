@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulations.problems import Array, Problem
+from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True, eq=False)

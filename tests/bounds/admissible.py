@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 
-from bounds.evaluation import compiled
-from bounds.tuning import admissible_interval
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds.evaluation import compiled
+from fedtheory.bounds.tuning import admissible_interval
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 BOUNDS = [s.id for s in catalogue.statements() if isinstance(s.claim, Bound)]
 TUNABLE = [id_ for id_ in BOUNDS if "eta_tilde" in [s.name for s in compiled(id_).parameters] and "R" in

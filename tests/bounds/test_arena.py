@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import ConditionViolated, evaluate
-from bounds.fedbcgd.arenas import on
-from bounds.sfl import ARENAS, SEARCHED, evidence
-from bounds.sfl.arenas import searched
-from bounds.trials import arena as arenas
-from bounds.trials.arena import (
+from fedtheory.bounds import ConditionViolated, evaluate
+from fedtheory.bounds.fedbcgd.arenas import on
+from fedtheory.bounds.sfl import ARENAS, SEARCHED, evidence
+from fedtheory.bounds.sfl.arenas import searched
+from fedtheory.bounds.trials import arena as arenas
+from fedtheory.bounds.trials.arena import (
     Arena,
     arena_evidence,
     at_same_rate,
@@ -32,17 +32,17 @@ from bounds.trials.arena import (
     measured_afresh,
     recall,
 )
-from bounds.trials.arena_search import judge as judge_search, tightest
-from bounds.trials.quantities import quantities
-from simulations import start
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.constants import NoSuchConstant
-from simulations.problems import Problem
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.sigmoid import SigmoidERM
-from theory import catalogue
-from theory.printing import plain
-from theory.statement import Bound, Condition, F, Paper, Statement, Status, X, at_most
+from fedtheory.bounds.trials.arena_search import judge as judge_search, tightest
+from fedtheory.bounds.trials.quantities import quantities
+from fedtheory.simulations import start
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.constants import NoSuchConstant
+from fedtheory.simulations.problems import Problem
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import plain
+from fedtheory.theory.statement import Bound, Condition, F, Paper, Statement, Status, X, at_most
 
 
 def quiet() -> Problem:

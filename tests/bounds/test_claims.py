@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from bounds.fedbat.rounds import ROUNDS
-from bounds.trials.cases import Case, Vector, compared, known_at, substituted
-from bounds.trials.claims import exact, rescaled, unassumed
-from theory import catalogue
-from theory.statement import Relations, Status
+from fedtheory.bounds.fedbat.rounds import ROUNDS
+from fedtheory.bounds.trials.cases import Case, Vector, compared, known_at, substituted
+from fedtheory.bounds.trials.claims import exact, rescaled, unassumed
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Relations, Status
 
 
 def test_only_constants_that_nothing_gives_are_free() -> None:

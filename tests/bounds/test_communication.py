@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bounds.communication import Cost, cost, to_target
-from simulations import expectation, run
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.compressors import QSGD
-from simulations.problems.quadratic import generate
-from theory import catalogue
-from theory.statement import Record
+from fedtheory.bounds.communication import Cost, cost, to_target
+from fedtheory.simulations import expectation, run
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.compressors import QSGD
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Record
 
 PROBLEM = generate(10, 8, L=1.0, mu=0.2, zeta_star=1.0, seed=0)
 METHODS: dict[str, tuple[Any, int]] = {

@@ -10,11 +10,11 @@ import sympy
 from admissible import BOUNDS, admissible
 from hypothesis import given, settings, strategies as st
 
-from bounds import ConditionViolated, Value, evaluate
-from bounds.evaluation import compiled, formula
-from theory import catalogue
-from theory.catalogue import UnknownName
-from theory.statement import Bound, Relations
+from fedtheory.bounds import ConditionViolated, Value, evaluate
+from fedtheory.bounds.evaluation import compiled, formula
+from fedtheory.theory import catalogue
+from fedtheory.theory.catalogue import UnknownName
+from fedtheory.theory.statement import Bound, Relations
 
 GOOD: dict[str, Any] = dict(L=1.0, mu=0.1, sigma=0.5, zeta_star=1.0, D=3.0, M=10, K=5, R=500, eta_tilde=0.05)
 ID = "sfl.thm1.strongly_convex"

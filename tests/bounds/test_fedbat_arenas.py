@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import evaluate
-from bounds.fedbat import local_steps
-from bounds.fedbat.arenas import ARENAS, TRIALS, first_distance, largest_gradient, on_data
-from bounds.trials.arena import Arena, build, confront, constants_of, judge, steps_of
-from bounds.trials.quantities import quantities
-from simulations import run
-from simulations.algorithms.fedbat import FedBAT
-from simulations.exact import enumerated
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.statement import Bound, Status
+from fedtheory.bounds import evaluate
+from fedtheory.bounds.fedbat import local_steps
+from fedtheory.bounds.fedbat.arenas import ARENAS, TRIALS, first_distance, largest_gradient, on_data
+from fedtheory.bounds.trials.arena import Arena, build, confront, constants_of, judge, steps_of
+from fedtheory.bounds.trials.quantities import quantities
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.exact import enumerated
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Status
 
 
 def own(id_: str, kind: str = "moments") -> list[Arena]:

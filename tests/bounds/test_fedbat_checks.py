@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from sympy import Eq, Le, Ne, Rational, Symbol
 
-from bounds.fedbat.checks import evidence
-from bounds.fedbat.checks.listings import Setting, settings
-from bounds.fedbat.checks.operator import outcomes, points, unbounded
-from bounds.fedbat.checks.replay import Replay, layered, settle
-from bounds.fedbat.checks.updates import counted
-from bounds.trials.cases import Case, Vector, compared, number, relations, root
-from bounds.trials.listings import Undefined, Unreadable, blocks
-from simulations.algorithms.fedbat import VARIANTS, FedBAT
-from simulations.binarisation import error
-from theory import catalogue
-from theory.fedbat.algorithms import ALG1, ALG1_CORRECTED, R, if_step, phi, s, t, tau
-from theory.listing import End, Function, Line, Listing, Name, call, do, loop
-from theory.proofs.mutation import mutations as changes
-from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.fedbat.checks import evidence
+from fedtheory.bounds.fedbat.checks.listings import Setting, settings
+from fedtheory.bounds.fedbat.checks.operator import outcomes, points, unbounded
+from fedtheory.bounds.fedbat.checks.replay import Replay, layered, settle
+from fedtheory.bounds.fedbat.checks.updates import counted
+from fedtheory.bounds.trials.cases import Case, Vector, compared, number, relations, root
+from fedtheory.bounds.trials.listings import Undefined, Unreadable, blocks
+from fedtheory.simulations.algorithms.fedbat import VARIANTS, FedBAT
+from fedtheory.simulations.binarisation import error
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.algorithms import ALG1, ALG1_CORRECTED, R, if_step, phi, s, t, tau
+from fedtheory.theory.listing import End, Function, Line, Listing, Name, call, do, loop
+from fedtheory.theory.proofs.mutation import mutations as changes
+from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 
 def mutations(statement):

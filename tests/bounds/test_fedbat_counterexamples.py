@@ -8,13 +8,13 @@ from fractions import Fraction as F
 import pytest
 from sympy import Rational
 
-from bounds.fedbat import one_sided, whole_runs
-from bounds.fedbat.one_sided import FAMILY, Kinked, symbols
-from bounds.fedbat.whole_runs import CLIENTS, STEPS, admits, check, instances, one_sign
-from theory import catalogue
-from theory.fedbat.checks.operator import positive
-from theory.readings import judge
-from theory.statement import Bound, Statement, Status, Verdict
+from fedtheory.bounds.fedbat import one_sided, whole_runs
+from fedtheory.bounds.fedbat.one_sided import FAMILY, Kinked, symbols
+from fedtheory.bounds.fedbat.whole_runs import CLIENTS, STEPS, admits, check, instances, one_sign
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.checks.operator import positive
+from fedtheory.theory.readings import judge
+from fedtheory.theory.statement import Bound, Statement, Status, Verdict
 
 EVIDENCE = {e.statement.removeprefix("fedbat."): e for e in whole_runs.evidence() if e.kind == "counterexample"}
 # False as listed, and by what

@@ -15,11 +15,11 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedbat.rounds import BinarisedForm, cases, fits, form_of
-from simulations.binarisation import error, law, mean_size
-from simulations.exact.rounds.fedbat import Run
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds.fedbat.rounds import BinarisedForm, cases, fits, form_of
+from fedtheory.simulations.binarisation import error, law, mean_size
+from fedtheory.simulations.exact.rounds.fedbat import Run
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 F = Fraction
 # Lemmas, and how much a constant can be tightened before runs of this size refute it

@@ -12,11 +12,11 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedbat.rounds import ROUNDS, cases, drawn, ends, evidence, fits, form_of, measured
-from simulations.exact.rounds.fedbat import Run, follow
-from theory import catalogue
-from theory.fedbat.symbols import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
-from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
+from fedtheory.bounds.fedbat.rounds import ROUNDS, cases, drawn, ends, evidence, fits, form_of, measured
+from fedtheory.simulations.exact.rounds.fedbat import Run, follow
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.symbols import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
+from fedtheory.theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
 
 F = Fraction
 IDS = [one.statement for one in evidence()]

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.fedbcgd.arenas import ARENAS, SEARCHED, TRIALS
-from bounds.trials.arena import Arena, build, confront, constants_of, learning_rate, steps_of
-from bounds.trials.arena_search import judge as judge_search, tightest
-from bounds.trials.quantities import quantities
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.statement import Bound, Status
+from fedtheory.bounds.fedbcgd.arenas import ARENAS, SEARCHED, TRIALS
+from fedtheory.bounds.trials.arena import Arena, build, confront, constants_of, learning_rate, steps_of
+from fedtheory.bounds.trials.arena_search import judge as judge_search, tightest
+from fedtheory.bounds.trials.quantities import quantities
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Status
 
 
 def own(id_: str, kind: str = "moments") -> list[Arena]:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from sympy import Eq, IndexedBase, Rational, Sum, Symbol
 
-from bounds.fedbcgd.checks import evidence
-from bounds.fedbcgd.checks.executor import Machine
-from bounds.fedbcgd.checks.figures import NEAR, Curve, ahead, compared, race
-from bounds.fedbcgd.checks.listings import (
+from fedtheory.bounds.fedbcgd.checks import evidence
+from fedtheory.bounds.fedbcgd.checks.executor import Machine
+from fedtheory.bounds.fedbcgd.checks.figures import NEAR, Curve, ahead, compared, race
+from fedtheory.bounds.fedbcgd.checks.listings import (
     AVERAGING,
     KEEPING,
     SETTLING,
@@ -26,16 +26,16 @@ from bounds.fedbcgd.checks.listings import (
     one_by_one,
     replays,
 )
-from bounds.trials.listings import Place, Undefined
+from fedtheory.bounds.trials.listings import Place, Undefined
+from fedtheory.simulations.algorithms.fedbcgd import VARIANTS
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd import algorithms as a
+from fedtheory.theory.fedbcgd.symbols import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
+from fedtheory.theory.listing import Expression, Joined, Let, Line, Listing, Name, Operation, Total, do, let, loop
+from fedtheory.theory.notation import Grad
+from fedtheory.theory.proofs.mutation import mutations as changes
+from fedtheory.theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 from fedtheory.verification import Checked
-from simulations.algorithms.fedbcgd import VARIANTS
-from theory import catalogue
-from theory.fedbcgd import algorithms as a
-from theory.fedbcgd.symbols import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
-from theory.listing import Expression, Joined, Let, Line, Listing, Name, Operation, Total, do, let, loop
-from theory.notation import Grad
-from theory.proofs.mutation import mutations as changes
-from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 
 
 def mutations(statement):

@@ -15,12 +15,12 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedbcgd.rounds import BlockForm, Instance, cases, fits, form_of, largest_step
-from bounds.fedbcgd.runs import BlockRound
-from simulations.strategies import convex, vectors
-from theory import catalogue
-from theory.proofs.instances import sides
-from theory.statement import Bound, Relations
+from fedtheory.bounds.fedbcgd.rounds import BlockForm, Instance, cases, fits, form_of, largest_step
+from fedtheory.bounds.fedbcgd.runs import BlockRound
+from fedtheory.simulations.strategies import convex, vectors
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.instances import sides
+from fedtheory.theory.statement import Bound, Relations
 
 HOLD = ["lemma6", "lemma12", "thm1.step47", "thm1.step55", "thm2.step76", "lemma5.corrected",
     "thm1.step47.corrected", "thm1.step48.corrected", "thm1.step50.corrected", "thm1.step56.corrected",

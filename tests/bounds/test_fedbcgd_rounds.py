@@ -13,7 +13,7 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational, sqrt
 
-from bounds.fedbcgd.rounds import (
+from fedtheory.bounds.fedbcgd.rounds import (
     EITHER,
     FEDBCGD,
     FEDBCGD_PLUS,
@@ -29,9 +29,9 @@ from bounds.fedbcgd.rounds import (
     form_of,
     instances,
 )
-from bounds.fedbcgd.runs import BlockRound, advanced, block_round, constants
-from theory import catalogue
-from theory.fedbcgd.symbols import (
+from fedtheory.bounds.fedbcgd.runs import BlockRound, advanced, block_round, constants
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.symbols import (
     G_mean_sq,
     G_sq,
     K,
@@ -48,8 +48,8 @@ from theory.fedbcgd.symbols import (
     v_next_sq,
     v_sq,
 )
-from theory.readings import additions, judge
-from theory.statement import Bound, Condition, Evidence, Relations, Statement, Status, Verdict, at_most
+from fedtheory.theory.readings import additions, judge
+from fedtheory.theory.statement import Bound, Condition, Evidence, Relations, Statement, Status, Verdict, at_most
 
 IDS = [one.statement for one in evidence()]
 # What fails, and what of it is saved by lam = 0, with which z = x

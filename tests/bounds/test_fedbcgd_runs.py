@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bounds.fedbcgd.runs import BlockRound, assignments, block_round, constants, curvatures
+from fedtheory.bounds.fedbcgd.runs import BlockRound, assignments, block_round, constants, curvatures
 
 F = Fraction
 Point = list[Fraction]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bounds.fedbcgd.stability import coupled, largest_stable
-from simulations import expectation, run
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.bounds.fedbcgd.stability import coupled, largest_stable
+from fedtheory.simulations import expectation, run
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 
 
 def grows(algorithm: FedBCGD | FedBCGDPlus, M: int = 10) -> bool:

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from sympy import Rational
 
-import bounds.sfl.whole_runs as of_sfl
-from bounds.fedbcgd import whole_runs
-from bounds.fedbcgd.whole_runs import STARTS, starts, symbols
-from bounds.trials import independence
-from theory import catalogue
-from theory.fedbcgd.checks import counterexamples, ledgers
-from theory.proofs import units
-from theory.proofs.mutation import mutations
-from theory.properties import Property
-from theory.readings import judge
-from theory.statement import Bound, Relations, Statement, Status
+import fedtheory.bounds.sfl.whole_runs as of_sfl
+from fedtheory.bounds.fedbcgd import whole_runs
+from fedtheory.bounds.fedbcgd.whole_runs import STARTS, starts, symbols
+from fedtheory.bounds.trials import independence
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks import counterexamples, ledgers
+from fedtheory.theory.proofs import units
+from fedtheory.theory.proofs.mutation import mutations
+from fedtheory.theory.properties import Property
+from fedtheory.theory.readings import judge
+from fedtheory.theory.statement import Bound, Relations, Statement, Status
 
 AT_REST, CONTROLLED, INDEPENDENT = (f"fedbcgd.{n}" for n in ("alg1.initial", "alg3.initial", "assumption3.independent"))
 

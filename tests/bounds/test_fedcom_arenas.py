@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.evaluation import compiled, evaluate
-from bounds.fedcom.arenas import ARENAS, SEARCHED, TRIALS, alike, two_of, unlike
-from bounds.trials import arena as arenas
-from bounds.trials.arena import (
+from fedtheory.bounds.evaluation import compiled, evaluate
+from fedtheory.bounds.fedcom.arenas import ARENAS, SEARCHED, TRIALS, alike, two_of, unlike
+from fedtheory.bounds.trials import arena as arenas
+from fedtheory.bounds.trials.arena import (
     Arena,
     at_same_rate,
     build,
@@ -28,16 +28,16 @@ from bounds.trials.arena import (
     regularisation,
     steps_of,
 )
-from bounds.trials.arena_search import judge as judge_search, tightest
-from bounds.trials.quantities import quantities
-from simulations import expectation
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.algorithms.sfl import SFL
-from simulations.compressors import QSGD, Identity, RandK, Sparsifier
-from simulations.constants import NoSuchConstant
-from simulations.problems.quadratic import Quadratic, from_functions
-from theory import catalogue
-from theory.statement import Bound, Status
+from fedtheory.bounds.trials.arena_search import judge as judge_search, tightest
+from fedtheory.bounds.trials.quantities import quantities
+from fedtheory.simulations import expectation
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from fedtheory.simulations.algorithms.sfl import SFL
+from fedtheory.simulations.compressors import QSGD, Identity, RandK, Sparsifier
+from fedtheory.simulations.constants import NoSuchConstant
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Status
 
 REFUTED = {"fedcom.thmD9", "fedcom.thmE4", "fedcom.thmE6", "fedcom.corE8", "fedcom.thmE9"}
 FOUND_BY_SEARCH = REFUTED - {"fedcom.thmD9"}

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from sympy import Integer
 
-from bounds.fedcom.checks import evidence
-from bounds.fedcom.checks.assumptions import POINTS, UNBIASED, Message
-from bounds.fedcom.checks.executor import Machine, Replay
-from bounds.fedcom.checks.listings import SAMPLED, Exact, replays, tracking_errors
-from bounds.trials.cases import Vector
-from bounds.trials.listings import Place, Undefined
-from simulations.compressors import Identity, RandK
-from simulations.problems.quadratic import from_functions, generate
-from theory import catalogue
-from theory.fedcom.algorithms import (
+from fedtheory.bounds.fedcom.checks import evidence
+from fedtheory.bounds.fedcom.checks.assumptions import POINTS, UNBIASED, Message
+from fedtheory.bounds.fedcom.checks.executor import Machine, Replay
+from fedtheory.bounds.fedcom.checks.listings import SAMPLED, Exact, replays, tracking_errors
+from fedtheory.bounds.trials.cases import Vector
+from fedtheory.bounds.trials.listings import Place, Undefined
+from fedtheory.simulations.compressors import Identity, RandK
+from fedtheory.simulations.problems.quadratic import from_functions, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom.algorithms import (
     ALG4,
     ALG4_MEAN_OF_SAMPLED,
     ALG5,
@@ -41,9 +41,9 @@ from theory.fedcom.algorithms import (
     w,
     w_j,
 )
-from theory.listing import Each, Line, Listing, Name, Step, call, do, let
-from theory.proofs.mutation import mutations as changes
-from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory.listing import Each, Line, Listing, Name, Step, call, do, let
+from fedtheory.theory.proofs.mutation import mutations as changes
+from fedtheory.theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 
 
 def mutations(statement):

@@ -13,10 +13,10 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedcom.rounds import CompressedForm, cases, fits, form_of, largest_step
-from bounds.fedcom.runs import Run
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds.fedcom.rounds import CompressedForm, cases, fits, form_of, largest_step
+from fedtheory.bounds.fedcom.runs import Run
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 HOLD = ["lemmaD2.corrected", "lemmaE2.corrected", "lemmaF2", "lemmaF3", "lemmaF4", "lemmaF5", "lemmaD1.corrected",
     "lemmaD3.corrected", "lemmaD3.summed", "lemmaE1.corrected", "lemmaE7.corrected", "lemmaF1.corrected",

@@ -12,11 +12,11 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedcom.rounds import ENDS, ROUNDS, cases, evidence, family, form_of, known_symbols
-from bounds.fedcom.runs import Run, rows
-from bounds.trials.claims import exp_above
-from theory import catalogue
-from theory.fedcom.symbols import (
+from fedtheory.bounds.fedcom.rounds import ENDS, ROUNDS, cases, evidence, family, form_of, known_symbols
+from fedtheory.bounds.fedcom.runs import Run, rows
+from fedtheory.bounds.trials.claims import exp_above
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom.symbols import (
     L,
     a_next,
     direction_sq,
@@ -31,8 +31,8 @@ from theory.fedcom.symbols import (
     q,
     tau,
 )
-from theory.readings import judge
-from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
+from fedtheory.theory.readings import judge
+from fedtheory.theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
 
 IDS = [one.statement for one in evidence() if one.kind == "search"]
 THEOREMS = [one.statement for one in evidence() if one.kind == "counterexample"]

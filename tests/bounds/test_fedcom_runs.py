@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bounds.fedcom.runs import Run, ldl, minimum, rows
+from fedtheory.bounds.fedcom.runs import Run, ldl, minimum, rows
 
 HALF = Fraction(1, 2)
 OF_A_ROUND = {

@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bounds import networks
-from bounds.evaluation import evaluate
-from bounds.tuning import tune
-from simulations import run
-from simulations.algorithms.sfl import PFL
+from fedtheory.bounds import networks
+from fedtheory.bounds.evaluation import evaluate
+from fedtheory.bounds.tuning import tune
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.sfl import PFL
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bounds.trials.listings import round_or_lines
-from simulations.algorithms.fedcom import SCAFFOLD
-from simulations.algorithms.sfl import PFL
-from theory.listing import Expression, Gradient, Line, Listing, Total, Variable, let, loop, names
-from theory.statement import Statement, Status
+from fedtheory.bounds.trials.listings import round_or_lines
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.theory.listing import Expression, Gradient, Line, Listing, Total, Variable, let, loop, names
+from fedtheory.theory.statement import Statement, Status
 
 _r, _i, _k, _eta, _K, _M, _R = names("r i k eta K M R")
 _x, _y, _c = Variable("x", "x^({0})"), Variable("y", "y_{client}^({0},{1})", client=_i), Variable("c", "c^({0})")

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import torch
 
-from bounds.fedbat import presets as fedbat
-from bounds.fedbcgd import presets as fedbcgd
-from bounds.presets import Cell, Preset, presets, quick, summary
-from bounds.sfl import presets as sfl
+from fedtheory.bounds.fedbat import presets as fedbat
+from fedtheory.bounds.fedbcgd import presets as fedbcgd
+from fedtheory.bounds.presets import Cell, Preset, presets, quick, summary
+from fedtheory.bounds.sfl import presets as sfl
+from fedtheory.simulations import run
+from fedtheory.simulations.networks import images, models
+from fedtheory.simulations.networks.setup import Setup, from_table
 from fedtheory.tables import SIZES
-from simulations import run
-from simulations.networks import images, models
-from simulations.networks.setup import Setup, from_table
-from theory import catalogue
+from fedtheory.theory import catalogue
 
 torch.set_num_threads(1)
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bounds.sfl import checks
-from bounds.sfl.checks.figures import curves
-from bounds.sfl.checks.listings import Replay
-from bounds.trials.listings import Undefined, Unreadable
-from simulations.problems.quadratic import from_functions, generate
-from theory import catalogue
-from theory.listing import Line, Listing, Number, Total, do, let, loop
-from theory.proofs.mutation import mutations as changes
-from theory.sfl.algorithms import PARALLEL, SEQUENTIAL, K, M, eta, g, k, m, r, x, x_m
-from theory.statement import Record, Statement, Status, Verdict
+from fedtheory.bounds.sfl import checks
+from fedtheory.bounds.sfl.checks.figures import curves
+from fedtheory.bounds.sfl.checks.listings import Replay
+from fedtheory.bounds.trials.listings import Undefined, Unreadable
+from fedtheory.simulations.problems.quadratic import from_functions, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Line, Listing, Number, Total, do, let, loop
+from fedtheory.theory.proofs.mutation import mutations as changes
+from fedtheory.theory.sfl.algorithms import PARALLEL, SEQUENTIAL, K, M, eta, g, k, m, r, x, x_m
+from fedtheory.theory.statement import Record, Statement, Status, Verdict
 
 
 def mutations(statement):

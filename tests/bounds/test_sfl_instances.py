@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from bounds.sfl import decimals
-from bounds.sfl.checks import evidence as checks
-from bounds.sfl.counterexamples import one_curved_client, split_trajectory, uneven_steps
-from theory import catalogue
-from theory.statement import Bound, Relations, Status
+from fedtheory.bounds.sfl import decimals
+from fedtheory.bounds.sfl.checks import evidence as checks
+from fedtheory.bounds.sfl.counterexamples import one_curved_client, split_trajectory, uneven_steps
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Relations, Status
 
 
 def test_lemma_14_without_assumption_3a() -> None:

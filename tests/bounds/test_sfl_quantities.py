@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.moments import expectation
-from simulations.exact.trace import round_in_numbers
-from simulations.problems.quadratic import Quadratic
+from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.moments import expectation
+from fedtheory.simulations.exact.trace import round_in_numbers
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 
 def quantities(H: Any, b: Any, x: Any, *, K: int, S: int, sequential: bool, **given_: Any) -> Mapping[str, Any]:

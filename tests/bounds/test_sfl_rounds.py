@@ -15,17 +15,17 @@ import pytest
 import sympy
 from sympy import Rational, sqrt
 
-from bounds import sfl
-from bounds.sfl import rounds as exactly
-from bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
-from bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, form_of, instances
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.trace import LAWS, round_in_numbers
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.properties import Property
-from theory.sfl.symbols import E_r, L, M, S, beta, eta, grad_sq, sigma
-from theory.statement import Bound, Condition, Relations, Statement, Status, Term, Verdict, at_most, equal_to
+from fedtheory.bounds import sfl
+from fedtheory.bounds.sfl import rounds as exactly
+from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
+from fedtheory.bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, form_of, instances
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.trace import LAWS, round_in_numbers
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
+from fedtheory.theory.sfl.symbols import E_r, L, M, S, beta, eta, grad_sq, sigma
+from fedtheory.theory.statement import Bound, Condition, Relations, Statement, Status, Term, Verdict, at_most, equal_to
 
 IDS = [*SEQUENTIAL, *PARALLEL]
 FALSE = {"step.eq50", "lemma9", "lemma13", "step.eq54_recursion", "step.eq80_recursion", "eq41", "step.gc_recursion"}

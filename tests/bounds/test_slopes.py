@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import papers, slopes
-from bounds.fedbcgd import rate_table as fedbcgd
-from bounds.fedcom import rate_table as fedcom
-from bounds.sfl import rate_table as sfl
-from bounds.slopes import Slope, Trial, in_words, least_rounds, rounds, term
-from bounds.trials import valleys
-from simulations.algorithms.sfl import PFL
-from simulations.problems.kinked import Kinked
-from simulations.problems.quadratic import Quadratic, diagonal
-from theory import catalogue
-from theory.statement import Order, Status, Term, Words
+from fedtheory.bounds import papers, slopes
+from fedtheory.bounds.fedbcgd import rate_table as fedbcgd
+from fedtheory.bounds.fedcom import rate_table as fedcom
+from fedtheory.bounds.sfl import rate_table as sfl
+from fedtheory.bounds.slopes import Slope, Trial, in_words, least_rounds, rounds, term
+from fedtheory.bounds.trials import valleys
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.problems.kinked import Kinked
+from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Order, Status, Term, Words
 
 TABLES = {"sfl": sfl, "fedbcgd": fedbcgd, "fedcom": fedcom}
 DRAWN = Path(__file__).parents[2] / "figures" / "drawn"

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bounds import sources, studies
-from bounds.sources import digest
-from bounds.studies import Numbers, Study
+from fedtheory.bounds import sources, studies
+from fedtheory.bounds.sources import digest
+from fedtheory.bounds.studies import Numbers, Study
 
 ASKED: list[float] = []
 
@@ -23,7 +23,7 @@ def squared(x: float) -> Numbers:
 
 
 POINTS: Mapping[str, Mapping[str, float]] = {"two": {"x": 2.0}, "minus one": {"x": -1.0}}
-STUDY = Study("squares", lambda: POINTS, squared, ("bounds.orders",))
+STUDY = Study("squares", lambda: POINTS, squared, ("fedtheory.bounds.orders",))
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_a_new_point_is_measured() -> None:
 
 def test_a_record_of_other_code_or_of_another_statement_is_old() -> None:
     recorded(STUDY)
-    assert replace(STUDY, modules=("simulations.networks.models",)).old
+    assert replace(STUDY, modules=("fedtheory.simulations.networks.models",)).old
     assert replace(STUDY, statements=("sfl.thm1.strongly_convex",)).old
 
 

@@ -12,12 +12,12 @@ import sympy
 from admissible import TUNABLE, others
 from hypothesis import given, settings, strategies as st
 
-from bounds import ConditionViolated, compare, evaluate, rates, rounds_to, tune
-from bounds.comparison import Comparison
-from bounds.evaluation import compile_statement, compiled
-from bounds.tuning import admissible_interval, closed_form, largest_step
-from theory import catalogue
-from theory.statement import Condition
+from fedtheory.bounds import ConditionViolated, compare, evaluate, rates, rounds_to, tune
+from fedtheory.bounds.comparison import Comparison
+from fedtheory.bounds.evaluation import compile_statement, compiled
+from fedtheory.bounds.tuning import admissible_interval, closed_form, largest_step
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Condition
 
 STRONG: dict[str, Any] = dict(L=1.0, mu=0.1, sigma=0.5, zeta_star=1.0, D=3.0, M=10, K=5, R=500)
 CONVEX: dict[str, Any] = {k: v for k, v in STRONG.items() if k != "mu"}

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bounds.tuning import tune
-from bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
-from figures.winners import first
-from simulations import expectation
+from fedtheory.bounds.tuning import tune
+from fedtheory.bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
+from fedtheory.figures.winners import first
+from fedtheory.simulations import expectation
 
 PLAIN = Setting()
 EXACT = [name for name in METHODS if name != "FedBAT"]

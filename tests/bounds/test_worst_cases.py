@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from bounds.quantities import FIELD
-from bounds.worst_cases import best_constant, rounds, two_valued
-from simulations.algorithms.baselines import FedProx, Scaffnew
-from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOMGATE, FedGATE
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.compressors import RandK
-from simulations.exact.trace import Trace
+from fedtheory.bounds.quantities import FIELD
+from fedtheory.bounds.worst_cases import best_constant, rounds, two_valued
+from fedtheory.simulations.algorithms.baselines import FedProx, Scaffnew
+from fedtheory.simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOMGATE, FedGATE
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.compressors import RandK
+from fedtheory.simulations.exact.trace import Trace
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.proofs.gram import Quadratic, number, vector
+from fedtheory.theory.proofs.scenes import FunctionClass
+from fedtheory.theory.proofs.tight import Bracket, Unbounded, tight
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Bound, Statement
 from tests.papers.fedanchor.algorithms import FedAnchor
-from theory import catalogue
-from theory.proofs import scenes
-from theory.proofs.gram import Quadratic, number, vector
-from theory.proofs.scenes import FunctionClass
-from theory.proofs.tight import Bracket, Unbounded, tight
-from theory.properties import Property
-from theory.statement import Bound, Statement
 
 CLASS, ETA = FunctionClass(Q(1), Q(1, 10)), Q(1, 2)
 DIST, NEXT = FIELD["dist2"], FIELD["dist2_next"]

@@ -17,8 +17,8 @@ import sympy
 
 from course.build import LESSONS, NETWORK, SETTINGS, build, exported, sources, version
 from course.lesson import Answer, after, check, choice, how_to_answer, put, scaled, statement, told
-from theory import catalogue
-from theory.statement import Status
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Status
 
 NAMES = [path.name for path in sources()]
 

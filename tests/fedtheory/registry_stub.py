@@ -21,8 +21,11 @@ from typing import Literal, overload
 def written() -> str:
     """The stub of the three registries."""
     parts: list[str] = []
-    modules: set[str] = {"simulations.algorithms.base.Algorithm", "simulations.compressors.Compressor"}
-    modules |= {"simulations.problems.Problem"}
+    modules: set[str] = {
+        "fedtheory.simulations.algorithms.base.Algorithm",
+        "fedtheory.simulations.compressors.Compressor",
+    }
+    modules |= {"fedtheory.simulations.problems.Problem"}
     for kind, registry in (("Algorithm", algorithms), ("Compressor", compressors), ("Problem", problems)):
         parts += [f"class {kind}s(dict[str, Callable[..., {kind}]]):"]
         for name, cls in _classes(registry).items():

@@ -13,17 +13,17 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from bounds.browser import curves, sliders, tied, with_tied
-from bounds.evaluation import Value, evaluate, has_terms, in_domain
-from bounds.sfl import ARENAS
-from bounds.trials.arena import confront
+from fedtheory.bounds.browser import curves, sliders, tied, with_tied
+from fedtheory.bounds.evaluation import Value, evaluate, has_terms, in_domain
+from fedtheory.bounds.sfl import ARENAS
+from fedtheory.bounds.trials.arena import confront
 from fedtheory.site import build
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Statement
 from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
-from theory import catalogue
-from theory.statement import Statement
 
 ROOT = Path(__file__).parents[2]
 VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence for these tests

@@ -15,20 +15,20 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.sfl import ARENAS
 from fedtheory import verification
+from fedtheory.bounds.sfl import ARENAS
 from fedtheory.pages import as_json, as_text
 from fedtheory.simulate import Asked, simulate as simulated
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from fedtheory.simulations.data import load, one_against_rest, scaled
+from fedtheory.simulations.partitions import iid
+from fedtheory.simulations.problems.logistic import lightly_regularised
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Evidence, Status, Verdict
 from fedtheory.verification import Checked, verify
-from simulations import run
-from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from simulations.data import load, one_against_rest, scaled
-from simulations.partitions import iid
-from simulations.problems.logistic import lightly_regularised
-from simulations.problems.quadratic import generate
-from simulations.problems.sigmoid import SigmoidERM
-from theory import catalogue
-from theory.statement import Evidence, Status, Verdict
 
 THEOREM = "sfl.thm1.strongly_convex"
 VALUES = ["L=1", "mu=0.1", "sigma=1", "zeta_star=1", "D=1", "M=10", "K=5", "R=100"]
@@ -181,7 +181,7 @@ def test_compare(call) -> None:
 
 
 def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("bounds.sharpening.SPANS", (sympy.Rational(1, 2), sympy.Integer(1), sympy.Integer(9)))
+    monkeypatch.setattr("fedtheory.bounds.sharpening.SPANS", (sympy.Rational(1, 2), sympy.Integer(1), sympy.Integer(9)))
     file = tmp_path / "range.svg"
     status, out, _ = call("sharpen", "sfl.thm2.general_convex", "--span", "0.5", "--json", "--trade-off", str(file))
     found = json.loads(out)

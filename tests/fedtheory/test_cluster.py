@@ -15,10 +15,10 @@ from test_training import SETUP, numbers
 
 from fedtheory import tasks, training
 from fedtheory.drawing import draw_all
+from fedtheory.figures import gallery
 from fedtheory.simulate import Asked, simulate
 from fedtheory.tasks import Task, Workshop
 from fedtheory.verification import verify
-from figures import gallery
 
 NAMES = ("history.csv", "seed-0.npz", "seed-3.npz", "setup.toml", "environment.json")
 

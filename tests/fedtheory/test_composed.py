@@ -12,10 +12,10 @@ import pytest
 
 from fedtheory import coq
 from fedtheory.composed import COMPARED, Composed, composed, composed_of
+from fedtheory.theory.proofs import certificates, kernel, premises
+from fedtheory.theory.proofs.composition import Hypothesis, Theorem
+from fedtheory.theory.proofs.sequents import holds
 from fedtheory.verification import verdict
-from theory.proofs import certificates, kernel, premises
-from theory.proofs.composition import Hypothesis, Theorem
-from theory.proofs.sequents import holds
 
 PAPERS = ("fedbat", "fedbcgd", "fedcom", "sfl")
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import fedtheory as ft
-import outside
-from bounds.trials import theorems
+from fedtheory import plugins
+from fedtheory.bounds.trials import theorems
 from fedtheory.confrontation import Confrontation
 from fedtheory.paper import Delta, K, L, R, eta, gap, h, mu, noise, paper, sigma, smooth, strongly_convex_mean
-from simulations import data
+from fedtheory.simulations import data
 from tests import forked
 from tests.fedtheory.test_own_paper import FedAnchor
 
@@ -134,7 +134,7 @@ def test_a_paper_of_ones_own() -> None:
         (pair,) = found.pairs
         assert pair.theorem.statement.paper == "beside" and pair.theorem.value is not None and pair.data is not None
     finally:
-        outside.remove("beside")
+        plugins.remove("beside")
 
 
 def test_the_example_brings_the_theorem_of_scaffold(tmp_path: Path, table: str) -> None:
@@ -269,4 +269,4 @@ def test_an_arena_of_ones_own_is_drawn_and_its_counts_bind_no_other_run(tmp_path
             arena.plot(tmp_path / "a.jpg")
         assert dict(arena.arena.given) == {"M": 7.0, "K": 9.0} and not theorems._given([arena.arena])
     finally:
-        outside.remove("counted")
+        plugins.remove("counted")

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from fedtheory import agreed, coq
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import kernel, library, premises, scenes
+from fedtheory.theory.proofs.certificates import read
+from fedtheory.theory.proofs.search import certificate
+from fedtheory.theory.proofs.sequents import Sequent
+from fedtheory.theory.statement import Evidence, EvidenceKind, Status, Verdict
 from fedtheory.verification import Checked
-from theory import catalogue
-from theory.proofs import kernel, library, premises, scenes
-from theory.proofs.certificates import read
-from theory.proofs.search import certificate
-from theory.proofs.sequents import Sequent
-from theory.statement import Evidence, EvidenceKind, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ("fedbat", "fedbcgd", "fedcom", "sfl")

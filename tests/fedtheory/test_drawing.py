@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedtheory import drawing
-from figures import gallery
+from fedtheory.figures import gallery
 
 FIGURES = {name: {"png": name.encode(), "csv": b"x,y\n"} for name in ("one", "two", "three")}
 

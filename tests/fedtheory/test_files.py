@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from figures.files import whole, writable, write
+from fedtheory.figures.files import whole, writable, write
 
 ROWS = "a,b,label\n1,2,0\n2,1,1\n3,2,0\n1,5,1\n"
 DATA = ("mine.csv", "PFL", "target=label", "M=2", "partition=iid", "K=1", "eta=0.1", "rounds=3", "seeds=1")
@@ -99,7 +99,8 @@ def test_links_pipes_and_our_own_output_stay_what_they_are(tmp_path: Path) -> No
     assert link.is_symlink() and file.read_text() == "after" and file.stat().st_mode & 0o777 == 0o640
     with pytest.raises(OSError, match="pipe: is no file; expected a file"), whole(pipe):
         pass
-    run = "from figures.files import write; from pathlib import Path; print('table'); write(Path({!r}), b'numbers\\n')"
+    run = "from fedtheory.figures.files import write; from pathlib import Path; "
+    run += "print('table'); write(Path({!r}), b'numbers\\n')"
     for name in ("/dev/stdout", str(file)):
         with file.open("w") as out:
             subprocess.run([sys.executable, "-c", run.format(name)], check=True, stdout=out)

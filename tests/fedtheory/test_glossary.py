@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fedtheory.glossary import apart, glossary, rows
-from theory import catalogue
-from theory.catalogue import UnknownName
+from fedtheory.theory import catalogue
+from fedtheory.theory.catalogue import UnknownName
 
 
 def test_every_symbol_of_every_paper_is_there() -> None:

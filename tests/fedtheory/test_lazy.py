@@ -7,7 +7,14 @@ import sys
 
 import pytest
 
-OTHERS = ["theory.fedbat", "theory.fedbcgd", "theory.fedcom", "bounds.fedbat", "bounds.fedbcgd", "bounds.fedcom"]
+OTHERS = [
+    "fedtheory.theory.fedbat",
+    "fedtheory.theory.fedbcgd",
+    "fedtheory.theory.fedcom",
+    "fedtheory.bounds.fedbat",
+    "fedtheory.bounds.fedbcgd",
+    "fedtheory.bounds.fedcom",
+]
 BOUND = "bound sfl.thm1.strongly_convex mu=1 L=1 M=4 K=2 R=1000 sigma=1 zeta_star=1 D=1 eta_tilde=0.01"
 SCRIPT = """
 import sys
@@ -32,26 +39,48 @@ def loaded(command: str) -> set[str]:
     [
         (
             "simulate quadratic SFL eta=0.1 rounds=3 K=2",
-            ["simulations.engine"],
-            ["sympy", "bounds", "figures.sfl", "torch", "numba"],
+            ["fedtheory.simulations.engine"],
+            ["sympy", "fedtheory.bounds", "fedtheory.figures.sfl", "torch", "numba"],
         ),
-        ("list --paper sfl", ["theory.sfl"], [*OTHERS, "theory.sfl.checks", "bounds", "simulations.engine", "scipy"]),
+        (
+            "list --paper sfl",
+            ["fedtheory.theory.sfl"],
+            [*OTHERS, "fedtheory.theory.sfl.checks", "fedtheory.bounds", "fedtheory.simulations.engine", "scipy"],
+        ),
         (
             "show sfl.thm1.strongly_convex",
-            ["theory.sfl"],
-            [*OTHERS, "theory.sfl.checks", "bounds.trials", "simulations.engine", "z3", "scipy"],
+            ["fedtheory.theory.sfl"],
+            [
+                *OTHERS,
+                "fedtheory.theory.sfl.checks",
+                "fedtheory.bounds.trials",
+                "fedtheory.simulations.engine",
+                "z3",
+                "scipy",
+            ],
         ),
         (
             "show sfl.thm1.strongly_convex --proofs",
-            ["theory.sfl.checks"],
-            [*OTHERS, "simulations.engine", "cvxpy", "scipy"],
+            ["fedtheory.theory.sfl.checks"],
+            [*OTHERS, "fedtheory.simulations.engine", "cvxpy", "scipy"],
         ),
         (
             BOUND,
-            ["theory.sfl", "bounds.evaluation"],
-            [*OTHERS, "theory.sfl.checks", "bounds.trials", "simulations.engine", "z3", "scipy"],
+            ["fedtheory.theory.sfl", "fedtheory.bounds.evaluation"],
+            [
+                *OTHERS,
+                "fedtheory.theory.sfl.checks",
+                "fedtheory.bounds.trials",
+                "fedtheory.simulations.engine",
+                "z3",
+                "scipy",
+            ],
         ),
-        ("verify sfl.lemma13", ["theory.sfl.checks", "bounds.sfl"], [*OTHERS, "torch", "matplotlib"]),
+        (
+            "verify sfl.lemma13",
+            ["fedtheory.theory.sfl.checks", "fedtheory.bounds.sfl"],
+            [*OTHERS, "torch", "matplotlib"],
+        ),
     ],
 )
 def test_what_a_command_loads(command: str, needed: list[str], needless: list[str]) -> None:

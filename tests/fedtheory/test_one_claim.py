@@ -12,11 +12,11 @@ import sympy
 
 import fedtheory as ft
 from fedtheory.claims import Answer, changed, check_file, expression
-from simulations.algorithms.sfl import PFL
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.theory import catalogue
+from fedtheory.theory.names import UnknownName
+from fedtheory.theory.statement import Status
 from tests.fedtheory.conftest import Call
-from theory import catalogue
-from theory.names import UnknownName
-from theory.statement import Status
 
 calm, noisy = ft.round("PFL", sigma=0, K=1), ft.round(PFL, K=1)
 ROUNDS: dict[str, tuple[Any, Any, Status]] = {
@@ -97,7 +97,7 @@ settings = {K = 1}
 claim = "dist2.next <= (1 - 2*mu*h)*dist2"
 when = "h <= 1/L"
 """
-MINE = "from simulations.algorithms.sfl import PFL as Mine\nALGORITHMS = {'Mine': Mine}\n"
+MINE = "from fedtheory.simulations.algorithms.sfl import PFL as Mine\nALGORITHMS = {'Mine': Mine}\n"
 
 
 def test_the_command_answers_a_claim_in_a_file(tmp_path: Path, call: Call) -> None:

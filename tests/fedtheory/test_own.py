@@ -14,21 +14,21 @@ import pandas as pd
 import pytest
 
 import fedtheory as ft
-from bounds.trials.arena import Arena, confront, judge, measure
 from fedtheory import training
-from simulations import data, functions
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.own_file import own
-from simulations.partitions import as_given
-from simulations.problems.least_squares import least_squares
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.statement import Status
+from fedtheory.bounds.trials.arena import Arena, confront, judge, measure
+from fedtheory.simulations import data, functions
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.own_file import own
+from fedtheory.simulations.partitions import as_given
+from fedtheory.simulations.problems.least_squares import least_squares
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Status
 
 MINE = '''
 from dataclasses import dataclass
-from simulations.algorithms.base import LocalSteps, participating, to_clients
-from simulations.problems.quadratic import generate
+from fedtheory.simulations.algorithms.base import LocalSteps, participating, to_clients
+from fedtheory.simulations.problems.quadratic import generate
 
 @dataclass(frozen=True)
 class OneStep(LocalSteps):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import outside
+from fedtheory import plugins
 from fedtheory.paper import (
     Delta,
     K,
@@ -34,10 +34,10 @@ from fedtheory.paper import (
     strongly_convex_mean,
     telescope,
 )  # fmt: skip
-from simulations.algorithms.base import LocalSteps, everyone, to_clients
-from theory import catalogue
-from theory.names import UnknownName
-from theory.statement import Status
+from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
+from fedtheory.theory import catalogue
+from fedtheory.theory.names import UnknownName
+from fedtheory.theory.statement import Status
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def report(write: Callable[[], OwnPaper]) -> Report:
 def alone() -> Iterator[None]:
     """No other test sees these papers."""
     yield
-    for name in [name for name, package in outside.packages().items() if not package]:
-        outside.remove(name)
+    for name in [name for name, package in plugins.packages().items() if not package]:
+        plugins.remove(name)
 
 
 def test_a_true_paper_is_tested_and_its_theorem_proved_up_to_its_lemmas() -> None:

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import fedtheory as ft
-from figures.bound_against_run import y_label
-from simulations import data
+from fedtheory.figures.bound_against_run import y_label
+from fedtheory.simulations import data
 
 HOUSE = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)
@@ -134,7 +134,7 @@ def test_a_test_by_hypothesis_drops_the_example_that_waits_for_imports() -> None
 def test_the_axis_of_ones_own_paper_has_its_own_letters() -> None:
     printed = ft.find("sfl.thm1.strongly_convex").claim.quantity.name
     assert y_label("sfl", printed) == r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)"
-    code = "from figures.bound_against_run import y_label; print(y_label('scaffold', 'gap_average'))"
+    code = "from fedtheory.figures.bound_against_run import y_label; print(y_label('scaffold', 'gap_average'))"
     own = {**os.environ, "PYTHONPATH": str(HOUSE), "FEDTHEORY_PAPERS": str(HOUSE / "examples")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HOUSE, env=own)
     assert done.stdout.strip() == r"$\mathbb{E}F(\bar x_R)-F^*$"

@@ -12,16 +12,16 @@ import pytest
 
 from fedtheory.agreed import agreed
 from fedtheory.coq import WITHOUT
+from fedtheory.figures import gallery
 from fedtheory.paper_check import anchor, generate
 from fedtheory.records import commit
 from fedtheory.site import build
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Evidence, Form, Severity, Status, Verdict
 from fedtheory.verification import Checked, by_severity, errors, evidence, roots, seen_to_fail, verify
-from figures import gallery
-from theory import catalogue
-from theory.statement import Evidence, Form, Severity, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 WORKSHOP = Workshop(Store())

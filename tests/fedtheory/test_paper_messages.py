@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 import sympy
 
-import outside
+from fedtheory import plugins
 from fedtheory.paper import F, K, L, R, X, drift, eta, gap, grad_sq, h, mu, paper, problem, smooth
-from simulations.algorithms.sfl import PFL
-from theory.names import UnknownName
-from theory.proofs.argument import Argument
-from theory.statement import Status
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.theory.names import UnknownName
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.statement import Status
 
 
 @pytest.fixture(autouse=True)
 def alone() -> Iterator[None]:
     """No other test sees these papers."""
     yield
-    for name in [name for name, package in outside.packages().items() if not package]:
-        outside.remove(name)
+    for name in [name for name, package in plugins.packages().items() if not package]:
+        plugins.remove(name)
 
 
 def of_field() -> Any:

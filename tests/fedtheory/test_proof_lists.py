@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import sympy
 
-import outside
-from bounds.parallel import parallel_round
+from fedtheory import plugins
+from fedtheory.bounds.parallel import parallel_round
 from fedtheory.paper import (
     K,
     L,
@@ -36,14 +36,14 @@ from fedtheory.paper import (
     strongly_convex_mean,
     young,
 )  # fmt: skip
-from simulations.algorithms.base import LocalSteps, everyone, to_clients
-from simulations.algorithms.fedcom import SCAFFOLD
-from simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.parallel import Factors
+from fedtheory.theory.statement import Statement, Status, Verdict
 from tests.fedtheory.test_own_paper import FedAnchor
-from theory.proofs import rules
-from theory.proofs.argument import Argument
-from theory.proofs.parallel import Factors
-from theory.statement import Statement, Status, Verdict
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class OneGradient(LocalSteps):
 def alone() -> Iterator[None]:
     """No other test sees these papers."""
     yield
-    for name in [name for name, package in outside.packages().items() if not package]:
-        outside.remove(name)
+    for name in [name for name, package in plugins.packages().items() if not package]:
+        plugins.remove(name)
 
 
 def of(kind: Any, step: Any = K * eta) -> OwnPaper:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,10 @@ import pytest
 
 import fedtheory
 from fedtheory.cli import EXTRAS
-from theory.names import UnknownName
+from fedtheory.theory.names import UnknownName
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("theory", "simulations", "bounds", "figures", "fedtheory")
 
 
 def python(
@@ -42,20 +44,25 @@ def test_the_public_names_do_what_the_page_says() -> None:
 
 
 def test_a_function_is_no_module_after_its_module_is_imported() -> None:
-    script = "import bounds.evaluation, fedtheory.verification, bounds, fedtheory; "
-    script += (
-        "print(callable(bounds.evaluate), callable(bounds.tune), callable(fedtheory.verify), callable(bounds.compare))"
-    )
+    script = "import fedtheory.bounds.evaluation, fedtheory.verification; from fedtheory import bounds; "
+    script += "print(*map(callable, (bounds.evaluate, bounds.tune, fedtheory.verify, bounds.compare)))"
     assert python(script).stdout.split() == ["True"] * 4
 
 
-@pytest.mark.parametrize("name", ["theory", "simulations", "bounds", "figures"])
-def test_a_module_that_hides_ours_is_named(name: str, tmp_path: Path) -> None:
-    (tmp_path / f"{name}.py").write_text("mine = 1\n")
+def test_modules_of_the_same_names_beside_a_user_do_not_matter(tmp_path: Path) -> None:
+    for name in ("theory", "simulations", "bounds", "figures", "outside", "course"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not ours')\n")
+    done = python("import fedtheory; print(fedtheory.find('sfl.lemma5').id)", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "sfl.lemma5\n"), done.stderr
+
+
+def test_a_clone_without_links_is_one_line(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "fedtheory", tmp_path / "fedtheory", symlinks=True)
+    (tmp_path / "fedtheory" / "theory").unlink()
+    (tmp_path / "fedtheory" / "theory").write_text("../theory")  # what git writes where there are no links
     done = python("import fedtheory", cwd=tmp_path)
-    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(
-        f"ImportError: {tmp_path / name}.py hides fedtheory's own package {name!r}"
-    )
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("ImportError: ")
+    assert "core.symlinks=true" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(("missing", "command"), [("z3", "verify sfl.lemma5"), ("flint", "verify sfl.lemma5"),
@@ -74,14 +81,11 @@ def test_a_missing_extra_is_one_line(
 
 
 def test_every_package_is_typed() -> None:
-    assert all(
-        (ROOT / name / "py.typed").exists()
-        for name in ("outside", "theory", "simulations", "bounds", "figures", "fedtheory")
-    )
+    assert all((ROOT / name / "py.typed").exists() for name in FOLDERS)
 
 
 IN_ONE = """
-import sys, fedtheory, theory
+import sys, fedtheory
 from fedtheory import cli
 for command in (
     "list --paper sfl",
@@ -95,33 +99,35 @@ for command in (
     except SystemExit as end:
         assert not end.code, command
     print("----", flush=True)
-print(fedtheory.__file__, theory.__file__)
+print(fedtheory.__file__, fedtheory.theory.__file__)
 """
 
 
-def test_a_wheel_works_in_an_empty_folder(tmp_path: Path) -> None:
-    built, installed, empty = (tmp_path / name for name in ("built", "installed", "empty"))
-    source = tmp_path / "source"
+def test_a_wheel_works_beside_packages_of_the_same_names_and_leaves_nothing(tmp_path: Path) -> None:
+    built, empty, source = (tmp_path / name for name in ("built", "empty", "source"))
     empty.mkdir()
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    for name in listed:
-        if (
-            name.split("/")[0] in ("outside", "theory", "simulations", "bounds", "figures", "fedtheory", "course")
-            or "/" not in name
-        ):
+    listed = ["git", "ls-files", "*.*", *FOLDERS]
+    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+        if name.startswith(FOLDERS) or "/" not in name:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
+            shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     offline = ["--no-deps", "--no-index"]
     subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", str(built), str(source)], check=True)
     (wheel,) = built.glob("*.whl")
-    subprocess.run([*pip, "install", *offline, "--target", str(installed), str(wheel)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    (installed,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    others = [installed / f"{name}.py" for name in ("theory", "simulations", "bounds", "figures", "outside", "course")]
+    for other in others:
+        other.write_text("raise RuntimeError('not ours')\n")
+    there = [*pip, "--python", str(tmp_path / "venv")]
+    subprocess.run([*there, "install", *offline, str(wheel)], check=True)
     done = python(IN_ONE, cwd=empty, path=installed)
     assert done.returncode == 0, done.stderr
     *answers, where = done.stdout.split("----\n")
     told = ("sfl.thm1", "noise", "sfl.lemma13", "F gap")
     assert all(says in answer for says, answer in zip(told, answers, strict=True)), answers
     assert all(Path(file).is_relative_to(installed) for file in where.split())
-    assert (installed / "course" / "lessons").is_dir() and (installed / "theory" / "py.typed").exists()
+    assert (installed / "fedtheory" / "theory" / "py.typed").exists()
+    subprocess.run([*there, "uninstall", "--yes", "fedtheory"], check=True)
+    assert sorted(path for path in installed.iterdir() if path.name != "__pycache__") == sorted(others)

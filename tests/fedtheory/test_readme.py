@@ -15,12 +15,11 @@ import pytest
 import typer
 
 import fedtheory
-import outside
-from fedtheory import cli
+from fedtheory import cli, plugins
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import EvidenceKind
 from tests.fedtheory.commands import COMMANDS
 from tests.fedtheory.conftest import Call
-from theory import catalogue
-from theory.statement import EvidenceKind
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -148,8 +147,8 @@ def test_a_claim_has_the_answer_that_the_page_shows(code: str, shown: str, capsy
     try:
         exec(code, {"__name__": "page"})
     finally:
-        for name in [name for name, package in outside.packages().items() if not package]:
-            outside.remove(name)
+        for name in [name for name, package in plugins.packages().items() if not package]:
+            plugins.remove(name)
     assert words_of(capsys.readouterr().out) == words_of(shown)
 
 

@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bounds import studies
-from bounds.studies import Numbers, Study
 from fedtheory import records
+from fedtheory.bounds import studies
+from fedtheory.bounds.studies import Numbers, Study
+from fedtheory.figures import gallery
 from fedtheory.records import Again, again
-from figures import gallery
-from theory import catalogue
+from fedtheory.theory import catalogue
 
 
 def halved(x: float) -> Numbers:
     return {"half": [x / 2]}
 
 
-STUDY = Study("halves", lambda: {f"x = {x}": {"x": x} for x in (1.0, 2.0, 3.0)}, halved, ("bounds.orders",))
+STUDY = Study("halves", lambda: {f"x = {x}": {"x": x} for x in (1.0, 2.0, 3.0)}, halved, ("fedtheory.bounds.orders",))
 
 
 @pytest.fixture
@@ -62,14 +62,14 @@ def test_a_point_that_is_measured_again(own: Study, monkeypatch: pytest.MonkeyPa
     assert one == Again("sfl", "halves", "x = 2.0")
     assert one.says({"half": [1.0]}) == ""
     assert one.says({"half": [1.1]}) == "halves: at x = 2.0 the numbers are others now"
-    changed = replace(own, modules=("simulations.networks.models",))
+    changed = replace(own, modules=("fedtheory.simulations.networks.models",))
     monkeypatch.setattr(records, "studies", lambda paper: {"halves": changed} if paper == "sfl" else {})
     assert one.says({"half": [1.0]}) == "halves: made by older code"
 
 
 def test_an_old_record_is_marked_in_the_figure(own: Study) -> None:
     own.file.write_text(own.text({point: own.at(point) for point in own.points()}))
-    old = replace(own, modules=("simulations.networks.models",))
+    old = replace(own, modules=("fedtheory.simulations.networks.models",))
     assert not own.old and old.old
 
     def words(study: Study) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from theory import catalogue
+from fedtheory.theory import catalogue
 
 ROOT = Path(__file__).parents[2]
 NARROW = ("AVX512", "X86_V4")  # beginnings of numpy's names for the instructions of wide processors

@@ -10,10 +10,10 @@ from fedtheory import score
 from fedtheory.score import MEASURED, Score, known, scores, totals
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.mutation import mutations, noticed
+from fedtheory.theory.statement import Bound, Evidence, Premise, Statement, Status, Verdict
 from fedtheory.verification import Checked, verify
-from theory import catalogue
-from theory.proofs.mutation import mutations, noticed
-from theory.statement import Bound, Evidence, Premise, Statement, Status, Verdict
 
 SOME = ("sfl.lemma3.swor", "fedcom.lemmaF5", "fedbcgd.lemma10", "fedbat.eq61")
 
@@ -137,7 +137,7 @@ def test_a_conditional_statement_is_changed_with_what_it_needs(monkeypatch: pyte
     assert checked.status is Status.CONDITIONAL and checked.added == ("fedbcgd.assumption3.independent",)
     whats = ("noise: N and K exchanged", "without the condition K*N <= M")
     changes = [c for c in mutations(checked.statement) if c.what.startswith(whats)]
-    monkeypatch.setattr("theory.proofs.mutation.mutations", lambda _: changes)
+    monkeypatch.setattr("fedtheory.theory.proofs.mutation.mutations", lambda _: changes)
     exchanged, without = sorted(noticed(checked.statement, checked.verdicts), key=lambda n: n.change.what)
     assert "ledger" in exchanged.by and exchanged.still in (None, Status.TESTED)
     assert without.needless and without.still is Status.CONDITIONAL

@@ -8,9 +8,9 @@ import pytest
 
 import fedtheory as ft
 from fedtheory.registries import problems
+from fedtheory.theory.names import UnknownName
+from fedtheory.theory.statement import Bound
 from tests.fedtheory import registry_stub
-from theory.names import UnknownName
-from theory.statement import Bound
 
 
 @pytest.mark.parametrize("paper", ["sfl", "fedbat", "fedcom", "fedbcgd"])

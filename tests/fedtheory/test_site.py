@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.browser import curves, javascript, sliders, tied, with_tied
-from bounds.evaluation import evaluate, has_terms
-from bounds.sfl import ARENAS
 from fedtheory import cli, paper_check, records, verification
+from fedtheory.bounds.browser import curves, javascript, sliders, tied, with_tied
+from fedtheory.bounds.evaluation import evaluate, has_terms
+from fedtheory.bounds.sfl import ARENAS
+from fedtheory.figures import gallery
 from fedtheory.site import formulas
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import latex, mathml
+from fedtheory.theory.statement import Bound, Order, Paper, Relations, Statement, Status, Verdict
 from fedtheory.verification import Checked
-from figures import gallery
-from theory import catalogue
-from theory.printing import latex, mathml
-from theory.statement import Bound, Order, Paper, Relations, Statement, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ROOT / "figures" / "drawn"

@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from fedtheory.cli import app
-from simulations import has_expectation
-from simulations.algorithms import registry
-from simulations.algorithms.base import FLOAT
-from simulations.compressors import Bernoulli, TopK
-from simulations.problems.quadratic import generate
-from theory import catalogue
+from fedtheory.simulations import has_expectation
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.base import FLOAT
+from fedtheory.simulations.compressors import Bernoulli, TopK
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.theory import catalogue
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "SYSTEMS.md").read_text()

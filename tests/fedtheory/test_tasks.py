@@ -20,7 +20,7 @@ import pytest
 from fedtheory import store, tasks
 from fedtheory.store import Store
 from fedtheory.tasks import Task, Workshop
-from theory.statement import Status, Verdict
+from fedtheory.theory.statement import Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,8 +106,10 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in store.OURS:
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("drawn", "trained"))
+        for name in (*store.FLOORS, "fedtheory"):
+            shutil.copytree(
+                ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("drawn", "trained")
+            )
 
     def run(self, *arguments: str) -> tuple[dict[str, list[list[str]]], list[str], list[str]]:
         """The verdicts, the papers of which something was computed, and those of which something was in the store."""
@@ -268,7 +270,7 @@ SLOW = """
 import os, time
 from dataclasses import dataclass
 from pathlib import Path
-from simulations.algorithms.sfl import PFL
+from fedtheory.simulations.algorithms.sfl import PFL
 
 Path("pids").mkdir(exist_ok=True)
 Path("pids", str(os.getpid())).touch()

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from fedtheory.texts import cell
-from theory import catalogue
+from fedtheory.theory import catalogue
 
 
 def read(markdown: str) -> str:

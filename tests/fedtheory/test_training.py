@@ -15,12 +15,12 @@ import pytest
 import torch
 
 from benchmarks import difficulty, networks
-from bounds.presets import Cell, Preset, with_tails
 from fedtheory import tables, training
-from simulations.compressors import from_text
-from simulations.networks import images
-from simulations.networks.problem import Network
-from simulations.networks.setup import ALGORITHMS, Setup, from_table
+from fedtheory.bounds.presets import Cell, Preset, with_tails
+from fedtheory.simulations.compressors import from_text
+from fedtheory.simulations.networks import images
+from fedtheory.simulations.networks.problem import Network
+from fedtheory.simulations.networks.setup import ALGORITHMS, Setup, from_table
 
 torch.set_num_threads(1)
 

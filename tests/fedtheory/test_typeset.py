@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fedtheory.site.typeset import breakable, typeset
-from theory import catalogue
+from fedtheory.theory import catalogue
 
 
 @pytest.mark.parametrize(

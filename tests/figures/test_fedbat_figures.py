@@ -12,20 +12,31 @@ import pytest
 from sklearn.datasets import load_digits
 from well_drawn import has_legends, is_well_drawn
 
-from bounds.fedbat import local_steps
-from bounds.fedbat.arenas import ARENAS
-from bounds.trials.arena import build, constants_of
-from figures import bound_against_run, fedbat
-from figures.fedbat import DIMENSIONS, LENGTHS, OTHERS, STEP, STEPS, arena_in, digits, settings, told_of, updates
-from simulations import expectation, run
-from simulations.algorithms.base import Memory
-from simulations.algorithms.fedbat import FedBAT
-from simulations.algorithms.fedcom import FedPAQ
-from simulations.binarisation import law
-from simulations.compressors import MaxSign, NoisySign, Sign
-from simulations.draws import Draws
-from simulations.problems.quadratic import Quadratic, generate
-from theory import catalogue
+from fedtheory.bounds.fedbat import local_steps
+from fedtheory.bounds.fedbat.arenas import ARENAS
+from fedtheory.bounds.trials.arena import build, constants_of
+from fedtheory.figures import bound_against_run, fedbat
+from fedtheory.figures.fedbat import (
+    DIMENSIONS,
+    LENGTHS,
+    OTHERS,
+    STEP,
+    STEPS,
+    arena_in,
+    digits,
+    settings,
+    told_of,
+    updates,
+)
+from fedtheory.simulations import expectation, run
+from fedtheory.simulations.algorithms.base import Memory
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.algorithms.fedcom import FedPAQ
+from fedtheory.simulations.binarisation import law
+from fedtheory.simulations.compressors import MaxSign, NoisySign, Sign
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory import catalogue
 
 BOUNDS = {p.name for p in fedbat.FIGURES if p.name.endswith("_bound_against_run")}
 QUICK = {"fedbat_bias_of_signs"}

@@ -7,13 +7,13 @@ import pytest
 import sympy
 from well_drawn import has_legends, is_well_drawn
 
-from figures import fedbcgd
-from figures.fedbcgd import ALGORITHM3, BLOCKS, BUDGET, EVERYONE, LAMBDAS, SAMPLED, THEOREMS, least
-from simulations import expectation, run
-from simulations.algorithms.fedbcgd import ABLATIONS, VARIANTS, FedBCGD
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.fedbcgd.checks.counterexamples import Alike
+from fedtheory.figures import fedbcgd
+from fedtheory.figures.fedbcgd import ALGORITHM3, BLOCKS, BUDGET, EVERYONE, LAMBDAS, SAMPLED, THEOREMS, least
+from fedtheory.simulations import expectation, run
+from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, VARIANTS, FedBCGD
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks.counterexamples import Alike
 
 BOUNDS = {p.name for p in fedbcgd.FIGURES if p.name.endswith("_bound_against_run")}
 QUICK = {

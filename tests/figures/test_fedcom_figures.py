@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from well_drawn import is_well_drawn
 
-from figures import fedcom
-from figures.fedcom import admits, admitted, contraction_limit, pair, quadratics, resting_point, with_q
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.exact.linear import spectral_radius
-from theory import catalogue
+from fedtheory.figures import fedcom
+from fedtheory.figures.fedcom import admits, admitted, contraction_limit, pair, quadratics, resting_point, with_q
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from fedtheory.simulations.exact.linear import spectral_radius
+from fedtheory.theory import catalogue
 
 BOUNDS = {p.name for p in fedcom.FIGURES if p.name.endswith("_bound_against_run")}
 OWN = [p for p in fedcom.FIGURES if p.name not in BOUNDS]

@@ -17,10 +17,10 @@ from matplotlib.figure import Figure as Canvas
 from PIL import Image
 from well_drawn import is_labelled, is_well_drawn
 
-from bounds.fedcom.arenas import ARENAS as FEDCOM
-from figures import bound_against_run, gallery, styles
-from figures.sfl import RESOLUTION, ROUNDS, best_runs, exact_distance, group, worst_mean
-from theory import catalogue
+from fedtheory.bounds.fedcom.arenas import ARENAS as FEDCOM
+from fedtheory.figures import bound_against_run, gallery, styles
+from fedtheory.figures.sfl import RESOLUTION, ROUNDS, best_runs, exact_distance, group, worst_mean
+from fedtheory.theory import catalogue
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = [p.name for p in gallery.pictures()]  # the other papers' are looked at in files of their own

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fedtheory.figures.gallery import Drawn, Picture, rendered
+from fedtheory.figures.runs import best_of_grid
 from fedtheory.simulate import Asked, plot, simulate, summary
-from figures.gallery import Drawn, Picture, rendered
-from figures.runs import best_of_grid
 
 GIVEN = {"rounds": "400", "seeds": "2", "K": "5"}
 ONE = {"d": "1", "M": "1", "mu": "1", "delta": "0", "zeta_star": "0", "K": "1", "seeds": "1", "rounds": "10"}

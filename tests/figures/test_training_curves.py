@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from figures.training import averaged, curves, over_seeds
+from fedtheory.figures.training import averaged, curves, over_seeds
 
 ROUNDS = [0, 1, 2, 4, 8]
 

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from figures import gallery
-from figures.styles import MOST_CURVES, MOST_DECADES
+from fedtheory.figures import gallery
+from fedtheory.figures.styles import MOST_CURVES, MOST_DECADES
 
 Saved = tuple[gallery.Drawn, Path, Path, Path]  # what was drawn, its PNG, SVG and CSV
 

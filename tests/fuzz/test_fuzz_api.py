@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import fedtheory as ft
-from bounds import rounds_to
-from bounds.trials.arena import Arena, confront, judge
-from simulations import functions, partitions, start, strategies
-from simulations.compressors import (
+from fedtheory.bounds import rounds_to
+from fedtheory.bounds.trials.arena import Arena, confront, judge
+from fedtheory.simulations import functions, partitions, start, strategies
+from fedtheory.simulations.compressors import (
     QSGD,
     Bernoulli,
     Compressor,
@@ -31,9 +31,9 @@ from simulations.compressors import (
     TopK,
     from_text,
 )
-from simulations.networks.models import ARCHITECTURES, build
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
+from fedtheory.simulations.networks.models import ARCHITECTURES, build
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
 
 ODD: list[Any] = [
     *(
@@ -318,7 +318,7 @@ test_api = cases(calls())(right)
 @st.composite
 def statements(draw: Any) -> tuple[str, dict[str, Any]]:
     """A statement with terms, and any values for its parameters."""
-    from bounds.evaluation import has_terms, parameters
+    from fedtheory.bounds.evaluation import has_terms, parameters
 
     id_ = draw(st.sampled_from([s.id for s in catalogue.statements() if has_terms(s)]))
     values = st.one_of(st.sampled_from([1, 2.5, 3]), ANY if draw(st.booleans()) else st.just(2))

@@ -10,10 +10,10 @@ import sympy
 from driver import NASTY, cases, counts, fedtheory, mostly, reals
 from hypothesis import strategies as st
 
-from bounds.evaluation import claim_of, closed, definition, has_terms, parameters
 from fedtheory.arguments import number
-from theory import catalogue
-from theory.statement import Bound, Order
+from fedtheory.bounds.evaluation import claim_of, closed, definition, has_terms, parameters
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Order
 
 EVALUATED = sorted(s.id for s in catalogue.statements() if has_terms(s))
 BOUNDS = [id_ for id_ in EVALUATED if isinstance(catalogue.find(id_).claim, Bound)]

@@ -14,8 +14,8 @@ import numpy as np
 from driver import NASTY, cases, refused_or, within_limits
 from hypothesis import strategies as st
 
-from simulations import data
-from simulations.networks import images
+from fedtheory.simulations import data
+from fedtheory.simulations.networks import images
 
 NUMBERS = st.one_of(
     st.integers(-5, 5).map(str),

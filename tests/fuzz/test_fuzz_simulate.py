@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from fedtheory.arguments import number
 from fedtheory.simulate import DATA, QUADRATIC, parameters
-from simulations.algorithms import registry
-from simulations.problems.quadratic import generate
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.problems.quadratic import generate
 
 OWN = """
 from dataclasses import dataclass
 from typing import Any
-from simulations.algorithms.base import LocalSteps, aggregated, participating, to_clients
-from simulations.problems.quadratic import generate
+from fedtheory.simulations.algorithms.base import LocalSteps, aggregated, participating, to_clients
+from fedtheory.simulations.problems.quadratic import generate
 
 @dataclass(frozen=True)
 class Mine(LocalSteps):

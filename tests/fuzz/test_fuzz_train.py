@@ -15,7 +15,7 @@ from driver import NASTY, cases, fedtheory
 from hypothesis import strategies as st
 
 from fedtheory import training
-from simulations.networks.setup import Setup
+from fedtheory.simulations.networks.setup import Setup
 
 torch.set_num_threads(1)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simulations.data import Dataset, load
+from fedtheory.simulations.data import Dataset, load
 
 
 def small(name: str, rows: int, columns: int, classes: int) -> Dataset:

@@ -11,14 +11,14 @@ import pytest
 from scipy import stats
 from spy import Spy
 
-from simulations import run
-from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.data import Dataset, load
-from simulations.draws import Draws
-from simulations.partitions import dirichlet
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.two_part import TwoPart
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from fedtheory.simulations.data import Dataset, load
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.partitions import dirichlet
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.two_part import TwoPart
 
 Z = stats.norm.isf(1e-6 / 2)
 

@@ -11,21 +11,21 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, interpolate
 
-from simulations import partitions, run
-from simulations.algorithms.fedbat import FedBAT, ZeroFL
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.arrays import on_host
-from simulations.binarisation import binarise, derivatives, step_size
-from simulations.data import Dataset
-from simulations.draws import Draws
-from simulations.engine import RunState
-from simulations.exact.enumerated import why_not
-from simulations.networks import images, models
-from simulations.networks.problem import Network
-from simulations.networks.setup import Setup, from_table
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import generate
-from simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations import partitions, run
+from fedtheory.simulations.algorithms.fedbat import FedBAT, ZeroFL
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.arrays import on_host
+from fedtheory.simulations.binarisation import binarise, derivatives, step_size
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.exact.enumerated import why_not
+from fedtheory.simulations.networks import images, models
+from fedtheory.simulations.networks.problem import Network
+from fedtheory.simulations.networks.setup import Setup, from_table
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 
 torch.set_num_threads(1)
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations import run
-from simulations.algorithms.baselines import FedNova, FedProx
-from simulations.algorithms.sfl import PFL
-from simulations.engine import RunState
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.baselines import FedNova, FedProx
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 D, ETA = 3, 0.1
 EQUAL = generate(d=D, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5)

@@ -11,7 +11,7 @@ import sympy
 import torch
 from hypothesis import given, settings, strategies as st
 
-from simulations.binarisation import (
+from fedtheory.simulations.binarisation import (
     binarise,
     derivatives,
     error,
@@ -23,7 +23,7 @@ from simulations.binarisation import (
     unpack,
     wire_bits,
 )
-from simulations.networks import straight_through
+from fedtheory.simulations.networks import straight_through
 
 NUMBERS = st.integers(-20, 20).map(lambda n: n / 8)
 STEPS = st.integers(0, 16).map(lambda n: n / 8)

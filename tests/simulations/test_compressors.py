@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from simulations.compressors import (
+from fedtheory.simulations.compressors import (
     COMPRESSORS,
     QSGD,
     Bernoulli,
@@ -36,8 +36,8 @@ from simulations.compressors import (
     TopK,
     from_text,
 )
-from simulations.draws import Draw, Draws
-from simulations.exact.moments import mask as mask_kernel
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.exact.moments import mask as mask_kernel
 
 CHANCE = 1e-6
 Z = stats.norm.isf(CHANCE / 2)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from simulations.data import EMBEDDED, Dataset, load, scaled
+from fedtheory.simulations.data import EMBEDDED, Dataset, load, scaled
 
 LIBSVM = b"# three samples\n+1 1:0.5 3:-2\n-1 2:1\n+1\n"
 FEATURES = np.array([[0.5, 0.0, -2.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])

@@ -8,13 +8,13 @@ import pytest
 from scipy.linalg import hadamard
 from scipy.optimize import minimize
 
-from simulations import NoSuchConstant
-from simulations.data import Dataset, load, one_against_rest
-from simulations.partitions import Partition, dirichlet, iid, shards
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.regularised import Regularised
-from simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations import NoSuchConstant
+from fedtheory.simulations.data import Dataset, load, one_against_rest
+from fedtheory.simulations.partitions import Partition, dirichlet, iid, shards
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.regularised import Regularised
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 
 
 def deviation(problem: Any, x: np.ndarray) -> float:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from simulations.algorithms.fedbat import BiFL
-from simulations.arrays import on_host
-from simulations.engine import RunState
-from simulations.networks.setup import ALGORITHMS, Setup, settings_of
+from fedtheory.simulations.algorithms.fedbat import BiFL
+from fedtheory.simulations.arrays import on_host
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.networks.setup import ALGORITHMS, Setup, settings_of
 
 torch.set_num_threads(1)
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from simulations import draws as module
-from simulations.draws import Draws, Local, Purpose, seed_keys
+from fedtheory.simulations import draws as module
+from fedtheory.simulations.draws import Draws, Local, Purpose, seed_keys
 
 CHANCE = 1e-6
 Z = stats.norm.isf(CHANCE / 2)

@@ -16,17 +16,17 @@ from mpmath import mp, mpf
 from spy import Spy
 
 from fedtheory.simulate import RUN
-from simulations import NoSuchConstant, expectation, run
-from simulations.algorithms import registry
-from simulations.algorithms.base import LocalSteps, participating, to_clients
-from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.data import load
-from simulations.draws import Draws
-from simulations.engine import RECORDS, WeightedAverage
-from simulations.partitions import dirichlet, iid
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.two_part import TwoPart
+from fedtheory.simulations import NoSuchConstant, expectation, run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.base import LocalSteps, participating, to_clients
+from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from fedtheory.simulations.data import load
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import RECORDS, WeightedAverage
+from fedtheory.simulations.partitions import dirichlet, iid
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.two_part import TwoPart
 
 QUADRATIC = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5, sigma=0.7)
 DATA = replace(
@@ -462,7 +462,7 @@ def test_everything_starts_at_one_unless_told(count: Any) -> None:
     for algorithm in registry().values():
         kind = algorithm.func if isinstance(algorithm, partial) else algorithm
         if getattr(kind, "exact", None):
-            module = importlib.import_module(f"simulations.{kind.exact}")
+            module = importlib.import_module(f"fedtheory.simulations.{kind.exact}")
             default = inspect.signature(module.expectation).parameters.get("x0")
             assert default is None or default.default == 1.0
     plain, told = (run(QUADRATIC, PFL(2, 0.1), rounds=count, **x0) for x0 in ({}, {"x0": float(RUN["x0"])}))

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from simulations import partitions
-from simulations.networks import images
-from simulations.networks.estimates import estimates
-from simulations.networks.problem import Network
+from fedtheory.simulations import partitions
+from fedtheory.simulations.networks import images
+from fedtheory.simulations.networks.estimates import estimates
+from fedtheory.simulations.networks.problem import Network
 
 torch.set_num_threads(1)
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations.algorithms.fedbat import FedBAT
-from simulations.draws import Draw, Draws
-from simulations.exact.rounds.fedbat import Leaves, Run, follow
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.exact.rounds.fedbat import Leaves, Run, follow
+from fedtheory.simulations.problems.quadratic import Quadratic
 
 F = Fraction
 HALF = F(1, 2)

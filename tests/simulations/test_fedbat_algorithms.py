@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from simulations import NoSuchConstant, run
-from simulations.algorithms import registry
-from simulations.algorithms.fedbat import SIGNS, VARIANTS, EFSignSGD, FedBAT
-from simulations.algorithms.fedcom import FedPAQ
-from simulations.binarisation import error, pack, unpack
-from simulations.compressors import Sign
-from simulations.draws import Draws
-from simulations.networks import straight_through
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import NoSuchConstant, run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.fedbat import SIGNS, VARIANTS, EFSignSGD, FedBAT
+from fedtheory.simulations.algorithms.fedcom import FedPAQ
+from fedtheory.simulations.binarisation import error, pack, unpack
+from fedtheory.simulations.compressors import Sign
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.networks import straight_through
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 LAYERS = {"a": slice(0, 2), "b": slice(2, 3), "c": slice(3, 6)}
 QUADRATIC = generate(6, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, seed=0)

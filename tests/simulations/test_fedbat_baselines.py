@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations import run
-from simulations.algorithms import registry
-from simulations.algorithms.fedbat import BASELINES, SIGNS, VARIANTS, BiFL, ZeroFL
-from simulations.algorithms.fedcom import FedPAQ
-from simulations.binarisation import pack
-from simulations.compressors import QSGD, StochasticSign
-from simulations.draws import Draws
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.fedbat import BASELINES, SIGNS, VARIANTS, BiFL, ZeroFL
+from fedtheory.simulations.algorithms.fedcom import FedPAQ
+from fedtheory.simulations.binarisation import pack
+from fedtheory.simulations.compressors import QSGD, StochasticSign
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 LAYERS = {"a": slice(0, 2), "b": slice(2, 3), "c": slice(3, 8)}
 PLAIN = generate(8, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, x_star=np.linspace(1, -1, 8), sigma=0.3, seed=0)

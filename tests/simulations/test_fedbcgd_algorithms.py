@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from spy import Spy, small
 
-from simulations import run
-from simulations.algorithms import registry
-from simulations.algorithms.fedbcgd import (
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.fedbcgd import (
     ABLATIONS,
     ALGORITHMS,
     VARIANTS,
@@ -28,12 +28,12 @@ from simulations.algorithms.fedbcgd import (
     TopKFedAvg,
     parameter_blocks,
 )
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
-from simulations.draws import Draws
-from simulations.partitions import dirichlet
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.partitions import dirichlet
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 BINARY, DIGITS = small("breast_cancer", 40, 5, 2), small("digits", 40, 3, 3)
 EXACT = generate(5, 6, L=2, mu=0.2, zeta_star=1, delta=0.5)

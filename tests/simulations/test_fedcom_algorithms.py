@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from spy import Spy, small
 
-from simulations import run
-from simulations.algorithms.fedcom import (
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.fedcom import (
     DIANA,
     SCAFFOLD,
     VARIANTS,
@@ -23,13 +23,13 @@ from simulations.algorithms.fedcom import (
     SparseFedCOMGATE,
     damping_of_memory,
 )
-from simulations.algorithms.sfl import PFL
-from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
-from simulations.draws import Draws
-from simulations.exact.linear import spectral_radius
-from simulations.partitions import Partition, dirichlet
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.exact.linear import spectral_radius
+from fedtheory.simulations.partitions import Partition, dirichlet
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 BINARY, DIGITS = small("breast_cancer", 30, 3, 2), small("digits", 30, 4, 3)
 EXACT = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5)

@@ -18,7 +18,7 @@ from scipy.io import savemat
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from simulations.networks.images import (
+from fedtheory.simulations.networks.images import (
     CINIC_CLASSES,
     EMNIST_CLASSES,
     READERS,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulations import run
-from simulations.algorithms.sfl import PFL
-from simulations.problems.kinked import Kinked
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.problems.kinked import Kinked
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 PLAIN = generate(d=3, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.0, sigma=0.5, x_star=[1.0, 0.0, 2.0])
 PROBLEM = Kinked(PLAIN, [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]], 3.0)

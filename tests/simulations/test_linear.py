@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations import NoSuchConstant, expectation, has_expectation, run
-from simulations.algorithms.base import LocalSteps, participating
-from simulations.algorithms.baselines import FedDyn, FedNova, FedProx, Scaffnew
-from simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD
-from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ
-from simulations.algorithms.minibatch import CentralSGD, MinibatchSGD
-from simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
-from simulations.algorithms.reduced import BVRLSGD, CELSGD, STEM, Mime, MimeLite
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.algorithms.vertical import FedBCD
-from simulations.compressors import QSGD, Bernoulli, Identity, RandK, Sparsifier, TopK
-from simulations.draws import Draws
-from simulations.engine import RECORDS
-from simulations.exact import linear, moments
-from simulations.exact.linear import spectral_radius
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.regularised import Regularised
+from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, run
+from fedtheory.simulations.algorithms.base import LocalSteps, participating
+from fedtheory.simulations.algorithms.baselines import FedDyn, FedNova, FedProx, Scaffnew
+from fedtheory.simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD
+from fedtheory.simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ
+from fedtheory.simulations.algorithms.minibatch import CentralSGD, MinibatchSGD
+from fedtheory.simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
+from fedtheory.simulations.algorithms.reduced import BVRLSGD, CELSGD, STEM, Mime, MimeLite
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.algorithms.vertical import FedBCD
+from fedtheory.simulations.compressors import QSGD, Bernoulli, Identity, RandK, Sparsifier, TopK
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import RECORDS
+from fedtheory.simulations.exact import linear, moments
+from fedtheory.simulations.exact.linear import spectral_radius
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.regularised import Regularised
 
 ALL = tuple(RECORDS)
 ETA = [0.02, 0.05]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from simulations import draws, engine, loops, run
-from simulations.algorithms.base import LocalSteps
-from simulations.algorithms.baselines import FedProx
-from simulations.algorithms.fedcom import FedCOMGATE
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.compressors.masks import RandK
-from simulations.draws import Draws
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import draws, engine, loops, run
+from fedtheory.simulations.algorithms.base import LocalSteps
+from fedtheory.simulations.algorithms.baselines import FedProx
+from fedtheory.simulations.algorithms.fedcom import FedCOMGATE
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.compressors.masks import RandK
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 ROUNDING = 1e-12
 SEEDS, ETAS = range(7), (0.02, 0.1)

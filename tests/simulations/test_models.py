@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from simulations.networks.models import (
+from fedtheory.simulations.networks.models import (
     ARCHITECTURES,
     BLOCKS,
     Norm,
@@ -23,9 +23,9 @@ from simulations.networks.models import (
     layers,
     layout,
 )
-from simulations.networks.stacked import can_stack, outputs
-from theory.catalogue import find
-from theory.statement import Record
+from fedtheory.simulations.networks.stacked import can_stack, outputs
+from fedtheory.theory.catalogue import find
+from fedtheory.theory.statement import Record
 
 torch.set_num_threads(1)  # small problems, beside other test processes
 

@@ -10,12 +10,12 @@ import xarray as xr
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from simulations import NoSuchConstant, run
-from simulations.algorithms.sfl import PFL, SFL, SSL
-from simulations.data import load
-from simulations.engine import RECORDS
-from simulations.exact import blocks, moments
-from simulations.exact.moments import (
+from fedtheory.simulations import NoSuchConstant, run
+from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL
+from fedtheory.simulations.data import load
+from fedtheory.simulations.engine import RECORDS
+from fedtheory.simulations.exact import blocks, moments
+from fedtheory.simulations.exact.moments import (
     Kernel,
     affine,
     expectation,
@@ -26,9 +26,9 @@ from simulations.exact.moments import (
     quantiser,
     sequential,
 )
-from simulations.partitions import iid
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.partitions import iid
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
 
 ALL = tuple(RECORDS)
 WITHOUT_MINIMUM = ("grad_sq", "drift", "value")

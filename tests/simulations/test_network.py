@@ -12,18 +12,18 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from simulations import partitions, run
-from simulations.algorithms import registry
-from simulations.algorithms.fedbcgd import ABLATIONS
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedPAQ
-from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.compressors import COMPRESSORS, Bernoulli, RandK
-from simulations.draws import Draws
-from simulations.engine import RunState
-from simulations.networks import images, models
-from simulations.networks.images import Images
-from simulations.networks.problem import Network, fastest
-from simulations.problems.quadratic import generate
+from fedtheory.simulations import partitions, run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedPAQ
+from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from fedtheory.simulations.compressors import COMPRESSORS, Bernoulli, RandK
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.networks import images, models
+from fedtheory.simulations.networks.images import Images
+from fedtheory.simulations.networks.problem import Network, fastest
+from fedtheory.simulations.problems.quadratic import generate
 
 torch.set_num_threads(1)  # beside other test processes more threads stand in each other's way
 

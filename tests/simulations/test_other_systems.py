@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations import expectation, has_expectation, run
-from simulations.algorithms.base import FLOAT
-from simulations.algorithms.baselines import FedDyn, Scaffnew
-from simulations.algorithms.fedbcgd import SLocalGD
-from simulations.algorithms.masks import FedPM
-from simulations.algorithms.minibatch import SGDRR, CentralSGD, MinibatchSGD
-from simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
-from simulations.algorithms.reduced import BVRLSGD, CELSGD, STEM, Mime, MimeLite
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.algorithms.vertical import FedBCD
-from simulations.data import Dataset
-from simulations.draws import Draws
-from simulations.engine import RunState
-from simulations.partitions import iid
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import expectation, has_expectation, run
+from fedtheory.simulations.algorithms.base import FLOAT
+from fedtheory.simulations.algorithms.baselines import FedDyn, Scaffnew
+from fedtheory.simulations.algorithms.fedbcgd import SLocalGD
+from fedtheory.simulations.algorithms.masks import FedPM
+from fedtheory.simulations.algorithms.minibatch import SGDRR, CentralSGD, MinibatchSGD
+from fedtheory.simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
+from fedtheory.simulations.algorithms.reduced import BVRLSGD, CELSGD, STEM, Mime, MimeLite
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.algorithms.vertical import FedBCD
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.partitions import iid
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 D, M, ETA, K = 3, 4, 0.05, 3
 PLAIN = generate(d=D, M=M, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import beta, norm  # type: ignore[import-untyped]
 
-from simulations.partitions import (
+from fedtheory.simulations.partitions import (
     Partition,
     dirichlet,
     dirichlet_capped,

@@ -10,16 +10,16 @@ from hypothesis import assume, given, settings, strategies as st
 from scipy import stats
 from scipy.optimize import minimize
 
-from simulations import Certified, Constants, NoSuchConstant, start
-from simulations.data import Dataset, from_arrays, load, scaled
-from simulations.draws import Draw, Draws
-from simulations.partitions import Partition, dirichlet, iid
-from simulations.problems import start_of_clients
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.regularised import Regularised
-from simulations.problems.sigmoid import SigmoidERM
-from simulations.problems.two_part import TwoPart
+from fedtheory.simulations import Certified, Constants, NoSuchConstant, start
+from fedtheory.simulations.data import Dataset, from_arrays, load, scaled
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.partitions import Partition, dirichlet, iid
+from fedtheory.simulations.problems import start_of_clients
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.regularised import Regularised
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations.problems.two_part import TwoPart
 
 torch.set_num_threads(1)  # these are small problems
 Z = stats.norm.isf(1e-6 / 2)  # two-sided, probability 1e-6

@@ -9,13 +9,13 @@ from fractions import Fraction as Plain
 import pytest
 from hypothesis import given, strategies as st
 
-from simulations.exact.rational import Fraction, square_root
+from fedtheory.simulations.exact.rational import Fraction, square_root
 
 # The worst case of a claim, from a search in exact numbers
 _SEARCH = """
-from simulations.exact import rational
-from bounds import fedbcgd
-from theory import catalogue
+from fedtheory.simulations.exact import rational
+from fedtheory.bounds import fedbcgd
+from fedtheory.theory import catalogue
 id_ = "fedbcgd.thm1.step48.exact"
 (check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == (id_, "search")]
 found = check(catalogue.find(id_), False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulations import expectation, run
-from simulations.algorithms.fedcom import DIANA, FedCOM, FedCOMGATE
-from simulations.algorithms.sfl import PFL
-from simulations.compressors import Bernoulli, RandK, Sparsifier
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.regularised import Regularised
+from fedtheory.simulations import expectation, run
+from fedtheory.simulations.algorithms.fedcom import DIANA, FedCOM, FedCOMGATE
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.compressors import Bernoulli, RandK, Sparsifier
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.regularised import Regularised
 
 PLAIN = generate(3, 3, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, sigma=0.5, x_star=[2.0, -1.0, 1.0], seed=1)
 

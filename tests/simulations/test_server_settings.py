@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations import expectation, has_expectation, run
-from simulations.algorithms.fedbcgd import FedAvgM
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations import expectation, has_expectation, run
+from fedtheory.simulations.algorithms.fedbcgd import FedAvgM
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 from tests.simulations.spy import Spy
 
 PROBLEM = generate(3, 4, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, seed=1)

@@ -7,14 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simulations import NoSuchConstant, run, start
-from simulations.algorithms.sfl import PFL
-from simulations.data import Dataset, load, one_against_rest, scaled, two_classes
-from simulations.draws import Draws
-from simulations.partitions import Partition, dirichlet, iid
-from simulations.problems import start_of_clients
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations import NoSuchConstant, run, start
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.data import Dataset, load, one_against_rest, scaled, two_classes
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.partitions import Partition, dirichlet, iid
+from fedtheory.simulations.problems import start_of_clients
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
 
 
 def small(dataset: Dataset, rows: int, columns: int) -> Dataset:

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, find, given, settings, strategies as st
 from hypothesis.strategies import SearchStrategy
 from scipy.optimize import minimize
 
-import simulations
-from simulations import functions, strategies
-from simulations.algorithms.sfl import SFL
-from simulations.functions import Function
-from simulations.problems.quadratic import from_functions
+from fedtheory import simulations
+from fedtheory.simulations import functions, strategies
+from fedtheory.simulations.algorithms.sfl import SFL
+from fedtheory.simulations.functions import Function
+from fedtheory.simulations.problems.quadratic import from_functions
 
 SEARCH = settings(
     max_examples=40, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

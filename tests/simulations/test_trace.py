@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations import run
-from simulations.algorithms import registry
-from simulations.algorithms.fedcom import FedCOM, FedPAQ
-from simulations.algorithms.minibatch import MinibatchSGD
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.trace import PiecewiseQuadratic, RandomVector, trace
-from simulations.problems.quadratic import Quadratic
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedPAQ
+from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, trace
+from fedtheory.simulations.problems.quadratic import Quadratic
 from tests.fedtheory.test_systems import built
 
 M, D = 3, 2

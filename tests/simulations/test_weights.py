@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 from spy import small
 
-from simulations import NoSuchConstant, expectation, run
-from simulations.algorithms import registry
-from simulations.algorithms.base import aggregated
-from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
-from simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.compressors import QSGD
-from simulations.partitions import Partition
-from simulations.problems import checked_weights, start_of_clients
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.problems.regularised import Regularised
-from simulations.problems.sigmoid import SigmoidERM
-from simulations.problems.two_part import TwoPart
+from fedtheory.simulations import NoSuchConstant, expectation, run
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.base import aggregated
+from fedtheory.simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
+from fedtheory.simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.compressors import QSGD
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems import checked_weights, start_of_clients
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
+from fedtheory.simulations.problems.regularised import Regularised
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations.problems.two_part import TwoPart
 
 BINARY, DIGITS = small("breast_cancer", 60, 4, 2), small("digits", 60, 5, 3)
 CUTS = {"three": (8, 20, 60), "twelve": (8, 14, 20, 30, 40, 60)}  # ends of the clients' rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.proofs.tight import Bracket, Programme, verified_instance, verified_proof
+from fedtheory.theory.proofs.tight import Bracket, Programme, verified_instance, verified_proof
 
 
 def holds(programme: Programme, found: Bracket, value: float, within: float = 1e-4) -> None:

@@ -14,8 +14,8 @@ from itertools import combinations, permutations
 import sympy
 from sympy import Rational
 
-from theory.proofs.tight import Programme
-from theory.proofs.vectors import Point, convex, smooth, smooth_convex
+from fedtheory.theory.proofs.tight import Programme
+from fedtheory.theory.proofs.vectors import Point, convex, smooth, smooth_convex
 
 Conditions = dict[str, sympy.Expr]
 Numbers = Mapping[str, Rational]

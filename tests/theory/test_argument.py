@@ -9,15 +9,25 @@ import pytest
 import sympy
 from sympy import Rational
 
-from theory import catalogue
-from theory.proofs.argument import Argument, Fact, facts
-from theory.proofs.arithmetic import at_most
-from theory.proofs.forms import Family, Objective, families_of, gradient, vector, vectors_in
-from theory.proofs.rules import FRESH, JENSEN, JENSEN_OVER, LIPSCHITZ, RULES, SUCCESSIVE, VARIANCE, YOUNG, Noise
-from theory.properties import Property, closed, united
-from theory.sfl.checks.ledgers import PROOFS, biased
-from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, x, x_star
-from theory.sfl.symbols import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.argument import Argument, Fact, facts
+from fedtheory.theory.proofs.arithmetic import at_most
+from fedtheory.theory.proofs.forms import Family, Objective, families_of, gradient, vector, vectors_in
+from fedtheory.theory.proofs.rules import (
+    FRESH,
+    JENSEN,
+    JENSEN_OVER,
+    LIPSCHITZ,
+    RULES,
+    SUCCESSIVE,
+    VARIANCE,
+    YOUNG,
+    Noise,
+)
+from fedtheory.theory.properties import Property, closed, united
+from fedtheory.theory.sfl.checks.ledgers import PROOFS, biased
+from fedtheory.theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, x, x_star
+from fedtheory.theory.sfl.symbols import (
     E_r,
     K,
     L,
@@ -33,7 +43,7 @@ from theory.sfl.symbols import (
     sigma,
     step_sq,
 )
-from theory.statement import Bound, Status, Verdict
+from fedtheory.theory.statement import Bound, Status, Verdict
 
 
 def argue(name: str, proof: Callable[[Argument], None]) -> Verdict:

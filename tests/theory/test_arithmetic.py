@@ -7,11 +7,20 @@ import sympy
 from hypothesis import given, settings, strategies as st
 from sympy import Max, Min, Rational, Symbol, exp, log, sqrt
 
-from theory.proofs.arithmetic import NotPolynomial, at_least, at_most, decide, everywhere, implied, note, recorded
-from theory.proofs.record import accepts
-from theory.proofs.search import certificate
-from theory.proofs.sequents import sequents
-from theory.statement import Status
+from fedtheory.theory.proofs.arithmetic import (
+    NotPolynomial,
+    at_least,
+    at_most,
+    decide,
+    everywhere,
+    implied,
+    note,
+    recorded,
+)
+from fedtheory.theory.proofs.record import accepts
+from fedtheory.theory.proofs.search import certificate
+from fedtheory.theory.proofs.sequents import sequents
+from fedtheory.theory.statement import Status
 
 x, y = (Symbol(name, real=True) for name in "xy")
 p, q = (Symbol(name, positive=True) for name in "pq")

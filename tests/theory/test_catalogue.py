@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import evaluate
-from bounds.evaluation import compile_statement, compiled
-from theory import catalogue
-from theory.catalogue import UnknownName
-from theory.printing import claim_latex, claim_words, latex, plain, unicode
-from theory.statement import Bound, Order, Paper, Rates, Relations, Statement, Words, at_most
+from fedtheory.bounds import evaluate
+from fedtheory.bounds.evaluation import compile_statement, compiled
+from fedtheory.theory import catalogue
+from fedtheory.theory.catalogue import UnknownName
+from fedtheory.theory.printing import claim_latex, claim_words, latex, plain, unicode
+from fedtheory.theory.statement import Bound, Order, Paper, Rates, Relations, Statement, Words, at_most
 
 STATEMENTS = catalogue.statements()
 EVERY = pytest.mark.parametrize("statement", STATEMENTS, ids=[s.id for s in STATEMENTS])

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from theory.proofs.certificates import Certificate, Combine, Divide, Goal, Leaf, Term, read, write
-from theory.proofs.checker import Wrong, check
-from theory.proofs.record import accepts
-from theory.proofs.reduction import Root, Solve, Split, leaves, move, opened, visible
-from theory.proofs.search import certificate
-from theory.proofs.sequents import Sequent, holds, parsed
+from fedtheory.theory.proofs.certificates import Certificate, Combine, Divide, Goal, Leaf, Term, read, write
+from fedtheory.theory.proofs.checker import Wrong, check
+from fedtheory.theory.proofs.record import accepts
+from fedtheory.theory.proofs.reduction import Root, Solve, Split, leaves, move, opened, visible
+from fedtheory.theory.proofs.search import certificate
+from fedtheory.theory.proofs.sequents import Sequent, holds, parsed
 
 STEPS = json.loads((Path(__file__).parents[1] / "data" / "steps.json").read_text())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fedtheory.composed import composed
-from theory.proofs.composition import Hypothesis, Theorem, _divisors, _equations
+from fedtheory.theory.proofs.composition import Hypothesis, Theorem, _divisors, _equations
 
 
 def theorem(id_: str, kind: str = "ledger", number: int = 0) -> Theorem:

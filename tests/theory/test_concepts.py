@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from theory import catalogue, field
-from theory.concepts import CONCEPTS, same
-from theory.statement import F, Paper, X
+from fedtheory.theory import catalogue, field
+from fedtheory.theory.concepts import CONCEPTS, same
+from fedtheory.theory.statement import F, Paper, X
 
 
 def test_each_concept_is_a_letter_of_some_paper_and_no_paper_has_two_letters_for_one() -> None:

@@ -13,12 +13,12 @@ import sympy
 from sympy import Rational
 
 from fedtheory.brackets import needed
-from theory import catalogue
-from theory.proofs import enumerations, rules, scenes, sequences, squares
-from theory.proofs.library import FILES, against, prepared
-from theory.proofs.tight import Bracket, Instance, Programme, quadratic
-from theory.sfl.checks.samples import lemmas
-from theory.statement import Bound
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import enumerations, rules, scenes, sequences, squares
+from fedtheory.theory.proofs.library import FILES, against, prepared
+from fedtheory.theory.proofs.tight import Bracket, Instance, Programme, quadratic
+from fedtheory.theory.sfl.checks.samples import lemmas
+from fedtheory.theory.statement import Bound
 
 LIBRARY = {file.name: file.read_text() for file in FILES}
 RULES = LIBRARY["rules.v"]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from theory.proofs.coq import lemma, names, proof, statement
-from theory.proofs.kernel import answer
-from theory.proofs.search import certificate
-from theory.proofs.sequents import Sequent
+from fedtheory.theory.proofs.coq import lemma, names, proof, statement
+from fedtheory.theory.proofs.kernel import answer
+from fedtheory.theory.proofs.search import certificate
+from fedtheory.theory.proofs.sequents import Sequent
 
 STEPS = json.loads((Path(__file__).parents[1] / "data" / "steps.json").read_text())
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")

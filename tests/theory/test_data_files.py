@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from theory import errata
-from theory.data_files import Entry, data_file, folded
-from theory.statement import Paper, Words
+from fedtheory.theory import errata
+from fedtheory.theory.data_files import Entry, data_file, folded
+from fedtheory.theory.statement import Paper, Words
 
 
 def paper() -> Paper:

@@ -13,19 +13,19 @@ import sympy
 from sympy import Rational, Sum
 from sympy.core.relational import Relational
 
-from bounds.fedbcgd.checks.listings import each
-from bounds.trials.cases import substituted
+from fedtheory.bounds.fedbcgd.checks.listings import each
+from fedtheory.bounds.trials.cases import substituted
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.symbols import S as OPERATOR, x_vec
+from fedtheory.theory.fedbcgd.symbols import V_t, m_t, v_t
+from fedtheory.theory.fedcom.symbols import delta_next
+from fedtheory.theory.notation import Expectation, Norm, Value, equal
+from fedtheory.theory.proofs.instances import Law, interpret
+from fedtheory.theory.proofs.mutation import Part, mutations
+from fedtheory.theory.proofs.vectors import in_numbers, in_the_mean
+from fedtheory.theory.sfl.symbols import xbar, xbar_pi
+from fedtheory.theory.statement import Bound, Evidence, Relations, Statement, Status, Words
 from fedtheory.verification import evidence
-from theory import catalogue
-from theory.fedbat.symbols import S as OPERATOR, x_vec
-from theory.fedbcgd.symbols import V_t, m_t, v_t
-from theory.fedcom.symbols import delta_next
-from theory.notation import Expectation, Norm, Value, equal
-from theory.proofs.instances import Law, interpret
-from theory.proofs.mutation import Part, mutations
-from theory.proofs.vectors import in_numbers, in_the_mean
-from theory.sfl.symbols import xbar, xbar_pi
-from theory.statement import Bound, Evidence, Relations, Statement, Status, Words
 
 PARTS: tuple[Part, ...] = ("inside", "limits", "letter", "direction", "relation", "sign")
 BY_HAND = [e for paper in catalogue.papers() for e in evidence(paper) if e.kind in ("derivation", "certificate")]

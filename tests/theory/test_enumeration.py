@@ -12,12 +12,12 @@ import pytest
 import sympy
 from sympy import Eq, Rational, Sum
 
-from theory import catalogue
-from theory.notation import Expectation, Inner, Norm, Value
-from theory.proofs import enumeration
-from theory.sfl.checks import evidence, tables as experiments_evidence
-from theory.sfl.symbols import F_fun, K, S, delta, k, m, n, s, x, zeta, zeta_star
-from theory.statement import Bound, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Expectation, Inner, Norm, Value
+from fedtheory.theory.proofs import enumeration
+from fedtheory.theory.sfl.checks import evidence, tables as experiments_evidence
+from fedtheory.theory.sfl.symbols import F_fun, K, S, delta, k, m, n, s, x, zeta, zeta_star
+from fedtheory.theory.statement import Bound, Relations, Statement, Status, Verdict, Words
 
 Vector = tuple[Fraction, ...]
 
@@ -123,7 +123,7 @@ _TESTED_ELSEWHERE = {(e.statement, e.kind) for e in experiments_evidence.evidenc
 EVIDENCE = {
     e.statement: e
     for e in evidence()
-    if (e.kind == "enumeration" or e.check.__module__ == "theory.sfl.checks")
+    if (e.kind == "enumeration" or e.check.__module__ == "fedtheory.theory.sfl.checks")
     and e.kind != "units"
     and (e.statement, e.kind) not in _TESTED_ELSEWHERE
     and not e.statement.endswith(".corrected")

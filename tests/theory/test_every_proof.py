@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from theory import catalogue
-from theory.proofs.mutation import claims_no_more
-from theory.statement import Bound, Evidence, Order, Statement, Status
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.mutation import claims_no_more
+from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status
 
 PROOFS = [e for paper in catalogue.papers() for e in catalogue.evidence(paper) if e.kind in ("ledger", "repair")]
 # Equalities, printed as bounds: what is turned round is true

@@ -10,8 +10,8 @@ import pytest
 
 SCRIPT = """
 import sympy
-from simulations.exact.rational import Fraction
-import theory.statement
+from fedtheory.simulations.exact.rational import Fraction
+import fedtheory.theory.statement
 q, x = Fraction(3, 4), sympy.Symbol("x")
 assert sympy.sympify(q) == sympy.Rational(q) == sympy.Rational(q.numerator, q.denominator) == sympy.Rational(3, 4)
 assert (x**2).subs(x, q) == sympy.Rational(9, 16) and (x <= q).args[1].is_Rational

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import evaluate
-from bounds.evaluation import compile_statement, compiled
-from theory import catalogue
-from theory.statement import Bound
+from fedtheory.bounds import evaluate
+from fedtheory.bounds.evaluation import compile_statement, compiled
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound
 
 Formula = Callable[..., float]
 

@@ -11,14 +11,14 @@ import pytest
 import sympy
 from sympy import Max, Rational
 
-from bounds import evaluate
-from bounds.evaluation import compiled
-from theory import catalogue
-from theory.fedbat.checks.ledgers import PROOFS, REPAIRS
-from theory.fedbat.checks.quantities import LANGUAGE
-from theory.fedbat.symbols import L, R, T, eta, eta_t, mu, t, tau
-from theory.proofs.argument import Argument
-from theory.statement import Bound, Premise, Relations, Statement, Status, Verdict
+from fedtheory.bounds import evaluate
+from fedtheory.bounds.evaluation import compiled
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.checks.ledgers import PROOFS, REPAIRS
+from fedtheory.theory.fedbat.checks.quantities import LANGUAGE
+from fedtheory.theory.fedbat.symbols import L, R, T, eta, eta_t, mu, t, tau
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.statement import Bound, Premise, Relations, Statement, Status, Verdict
 
 # The step at which a printed proof breaks, and a part of the counter-model
 BROKEN: dict[str, tuple[str, dict[str, str]]] = {

@@ -12,19 +12,19 @@ import pytest
 import sympy
 from sympy import Rational
 
-from bounds import evaluate
-from simulations import run
-from simulations.algorithms.fedbcgd import FedBCGDPlus
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, tuning
-from theory.fedbcgd.checks.counterexamples import Alike
-from theory.fedbcgd.checks.ledgers import PROOFS, REPAIRS
-from theory.fedbcgd.checks.quantities import LANGUAGE
-from theory.fedbcgd.checks.tuning import ORDERS, PRINTED
-from theory.proofs import units
-from theory.proofs.argument import Argument
-from theory.statement import Bound, Order, Statement, Status, Verdict
+from fedtheory.bounds import evaluate
+from fedtheory.simulations import run
+from fedtheory.simulations.algorithms.fedbcgd import FedBCGDPlus
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, tuning
+from fedtheory.theory.fedbcgd.checks.counterexamples import Alike
+from fedtheory.theory.fedbcgd.checks.ledgers import PROOFS, REPAIRS
+from fedtheory.theory.fedbcgd.checks.quantities import LANGUAGE
+from fedtheory.theory.fedbcgd.checks.tuning import ORDERS, PRINTED
+from fedtheory.theory.proofs import units
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.statement import Bound, Order, Statement, Status, Verdict
 
 EVIDENCE = {
     (e.statement.removeprefix("fedbcgd."), e.kind): e

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 from sympy import Rational
 
-from theory import catalogue
-from theory.fedbcgd.checks import sharp
-from theory.fedbcgd.symbols import G, K, M, N, R, T, alpha, eta_tilde, gamma, sigma
-from theory.statement import Bound, Statement, Status
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks import sharp
+from fedtheory.theory.fedbcgd.symbols import G, K, M, N, R, T, alpha, eta_tilde, gamma, sigma
+from fedtheory.theory.statement import Bound, Statement, Status
 
 OWN = {e.statement: e for e in sharp.evidence()}
 ROUNDS = [id_ for id_ in OWN if "step50" in id_]

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from sympy import Rational, exp
 
-from simulations.algorithms.fedcom import FedCOMGATE
-from simulations.compressors import Sparsifier
-from simulations.exact import expectation
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.fedcom.checks import counterexamples
-from theory.fedcom.checks.claims import no_step_size
-from theory.fedcom.checks.counterexamples import Q, Run, order_fails, rounds_compared, run_of, tracking_grows
-from theory.fedcom.symbols import R, epsilon, gamma, m, q, tau
-from theory.statement import Condition, Order, Rates, Relations, Statement, Status, Words
+from fedtheory.simulations.algorithms.fedcom import FedCOMGATE
+from fedtheory.simulations.compressors import Sparsifier
+from fedtheory.simulations.exact import expectation
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom.checks import counterexamples
+from fedtheory.theory.fedcom.checks.claims import no_step_size
+from fedtheory.theory.fedcom.checks.counterexamples import Q, Run, order_fails, rounds_compared, run_of, tracking_grows
+from fedtheory.theory.fedcom.symbols import R, epsilon, gamma, m, q, tau
+from fedtheory.theory.statement import Condition, Order, Rates, Relations, Statement, Status, Words
 
 EVIDENCE = {e.statement.removeprefix("fedcom."): e for e in counterexamples.evidence()}
 

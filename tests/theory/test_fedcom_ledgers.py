@@ -9,12 +9,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory import catalogue
-from theory.fedcom.checks import claims
-from theory.fedcom.checks.claims import PROOFS, noiseless, noisy
-from theory.fedcom.heterogeneous import contraction78
-from theory.fedcom.symbols import kappa
-from theory.statement import Bound, Condition, Evidence, Rates, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom.checks import claims
+from fedtheory.theory.fedcom.checks.claims import PROOFS, noiseless, noisy
+from fedtheory.theory.fedcom.heterogeneous import contraction78
+from fedtheory.theory.fedcom.symbols import kappa
+from fedtheory.theory.statement import Bound, Condition, Evidence, Rates, Statement, Status, Verdict
 
 EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in claims.evidence()}
 BROKEN_AT = {

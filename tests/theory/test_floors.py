@@ -9,37 +9,42 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BELOW = {
-    "outside": set(),  # where papers outside the repository are found: every floor may import it
-    "theory": {"outside"},
-    "simulations": {"outside"},
-    "bounds": {"outside", "theory", "simulations"},
-    "figures": {"outside", "theory", "simulations", "bounds"},
-    "fedtheory": {"outside", "theory", "simulations", "bounds", "figures"},
+    "theory": set(),
+    "simulations": set(),
+    "bounds": {"theory", "simulations"},
+    "figures": {"theory", "simulations", "bounds"},
+    "fedtheory": {"theory", "simulations", "bounds", "figures"},
 }
-TOP = ("fedtheory", "outside")  # they may import by computed names too
 COMPUTED = "a computed name"
 BESIDE = {"tests", "course", "benchmarks"}  # they use every floor, nothing imports them
 
 
+def floor_of(module: str) -> str:
+    """The floor of a module, "fedtheory" for what stands on top; nothing for the plug-ins, which every floor may import."""
+    parts = module.split(".")
+    if parts[:2] == ["fedtheory", "plugins"]:
+        return ""
+    return parts[1] if parts[0] == "fedtheory" and parts[1:2] and parts[1] in BELOW else parts[0]
+
+
 def imported(source: str) -> set[str]:
-    """Top-level packages that a file imports, anywhere in it, also by importlib.import_module."""
+    """The floors, and packages of others, that a file imports, anywhere in it, also by importlib.import_module."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            found |= {floor_of(alias.name) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative import"
-            found.add((node.module or "").split(".")[0])
+            found |= {floor_of(f"{node.module}.{alias.name}") for alias in node.names}
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module":
             literal = node.args[0]
-            parts = literal.values if isinstance(literal, ast.JoinedStr) else [literal]
-            first = parts[0]
-            found.add(str(first.value).split(".")[0] if isinstance(first, ast.Constant) else COMPUTED)
+            first = literal.values[0] if isinstance(literal, ast.JoinedStr) else literal
+            found.add(floor_of(str(first.value)) if isinstance(first, ast.Constant) else COMPUTED)
     return found
 
 
 def trespasses(floor: str, source: str) -> set[str]:
-    allowed = BELOW[floor] | {floor} | ({COMPUTED} if floor in TOP else set())
+    allowed = BELOW[floor] | {floor} | ({COMPUTED} if floor == "fedtheory" else set())
     return imported(source) & (set(BELOW) | BESIDE | {COMPUTED}) - allowed
 
 
@@ -51,9 +56,22 @@ def test_a_floor_imports_only_from_below(floor: str) -> None:
 
 
 def test_a_trespass_is_seen() -> None:
-    assert trespasses("theory", "def f():\n    from bounds.evaluate import evaluate\n") == {"bounds"}
-    assert trespasses("simulations", "import importlib\nimportlib.import_module(f'theory.{name}')") == {"theory"}
-    assert trespasses("bounds", "import theory, simulations, tests") == {"tests"}
+    assert trespasses("theory", "def f():\n    from fedtheory.bounds.evaluate import evaluate\n") == {"bounds"}
+    assert trespasses("theory", "from fedtheory import bounds, plugins") == {"bounds"}
+    computed = "import importlib\nimportlib.import_module(f'fedtheory.theory.{name}')"
+    assert trespasses("simulations", computed) == {"theory"} and trespasses("bounds", computed) == set()
+    assert trespasses("bounds", "import fedtheory.theory, fedtheory.simulations.run, tests") == {"tests"}
     assert trespasses("bounds", "import importlib\nimportlib.import_module(name)") == {COMPUTED}
     assert trespasses("fedtheory", "import importlib\nimportlib.import_module(name)") == set()
-    assert trespasses("figures", "import fedtheory.cli as cli, bounds") == {"fedtheory"}
+    assert trespasses("figures", "import fedtheory.cli as cli, fedtheory.bounds") == {"fedtheory"}
+
+
+@pytest.mark.parametrize("floor", [*BELOW, "tests", "course", "benchmarks", "examples", "docs"])
+def test_there_is_one_import_name(floor: str) -> None:
+    """In a clone `import theory` finds the folder, too: its modules would be there twice."""
+    for file in sorted((ROOT / floor).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            own = {module.split(".")[0] for module in modules} & (set(BELOW) - {"fedtheory"})
+            assert not own, f"{file}, line {node.lineno}: expected fedtheory.{own}"

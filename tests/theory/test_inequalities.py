@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import sympy
 
-from theory.inequalities import OnTheLine, constants, decided, function, points, question, value_at
-from theory.statement import Status
+from fedtheory.theory.inequalities import OnTheLine, constants, decided, function, points, question, value_at
+from fedtheory.theory.statement import Status
 
 x, y, z, u, v, w = points("x y z u v w")
 a, eta, share = constants("a eta share")

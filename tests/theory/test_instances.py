@@ -11,11 +11,11 @@ import pytest
 import sympy
 from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Ne, Rational, Sum, exp, log, sqrt
 
-from theory import catalogue
-from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.proofs.instances import TOLERANCE, Reading, conditions, interpret, read, sides, value_at
-from theory.sfl.symbols import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
-from theory.statement import Relations, Words, at_most, equal_to
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from fedtheory.theory.proofs.instances import TOLERANCE, Reading, conditions, interpret, read, sides, value_at
+from fedtheory.theory.sfl.symbols import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
+from fedtheory.theory.statement import Relations, Words, at_most, equal_to
 
 E = Expectation
 X, R = IndexedBase("x", real=True), IndexedBase("r", real=True)

@@ -6,10 +6,10 @@ import pytest
 import sympy
 from sympy import Rational, Symbol
 
-from theory import catalogue
-from theory.proofs.arithmetic import Decision
-from theory.proofs.ledger import Ledger, bound_of
-from theory.statement import Bound, Status, Term, at_most
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.arithmetic import Decision
+from fedtheory.theory.proofs.ledger import Ledger, bound_of
+from fedtheory.theory.statement import Bound, Status, Term, at_most
 
 h = Symbol("h", positive=True)
 a, b, c = sympy.symbols("a b c", nonnegative=True)

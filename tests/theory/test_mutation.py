@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from theory import catalogue
-from theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
-from theory.statement import Bound, Relations, Statement, Status
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
+from fedtheory.theory.statement import Bound, Relations, Statement, Status
 
 EVIDENCE = [(e, catalogue.find(e.statement)) for e in catalogue.evidence("sfl")]
 

@@ -7,14 +7,27 @@ from typing import Any
 import pytest
 import sympy
 
-from bounds.orders import rates_at
+from fedtheory.bounds.orders import rates_at
 from fedtheory.pages import as_json, as_text
-from theory import catalogue
-from theory.printing import claim_latex
-from theory.proofs import orders, units
-from theory.proofs.argument import Argument, Language, as_evidence
-from theory.proofs.mutation import claims_no_more, mutations
-from theory.statement import F, Order, Paper, Rate, Rates, Status, Term, X, at_least, at_most, lower_order, soft_order
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import claim_latex
+from fedtheory.theory.proofs import orders, units
+from fedtheory.theory.proofs.argument import Argument, Language, as_evidence
+from fedtheory.theory.proofs.mutation import claims_no_more, mutations
+from fedtheory.theory.statement import (
+    F,
+    Order,
+    Paper,
+    Rate,
+    Rates,
+    Status,
+    Term,
+    X,
+    at_least,
+    at_most,
+    lower_order,
+    soft_order,
+)
 
 
 @pytest.fixture

@@ -8,21 +8,23 @@ from dataclasses import replace
 import pytest
 import sympy
 
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.checks import quantities as fedbat
+from fedtheory.theory.fedbat.checks.quantities import EACH
+from fedtheory.theory.fedbcgd.checks import quantities as fedbcgd
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, digest
+from fedtheory.theory.proofs.forms import Family, Minimiser, gradient, vector
+from fedtheory.theory.proofs.sequences import decayed
+from fedtheory.theory.properties import Property
+from fedtheory.theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, F_fun, global_grad, x, x_star
+from fedtheory.theory.sfl.symbols import M, R, S, dist2, sigma
+from fedtheory.theory.statement import Relations, Status, Verdict
 from fedtheory.verification import evidence, verify
-from theory import catalogue
-from theory.fedbat.checks import quantities as fedbat
-from theory.fedbat.checks.quantities import EACH
-from theory.fedbcgd.checks import quantities as fedbcgd
-from theory.proofs import rules
-from theory.proofs.argument import Argument, digest
-from theory.proofs.forms import Family, Minimiser, gradient, vector
-from theory.proofs.sequences import decayed
-from theory.properties import Property
-from theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, F_fun, global_grad, x, x_star
-from theory.sfl.symbols import M, R, S, dist2, sigma
-from theory.statement import Relations, Status, Verdict
 
-LANGUAGES = {name: importlib.import_module(f"theory.{name}.checks.quantities").LANGUAGE for name in catalogue.papers()}
+LANGUAGES = {
+    name: importlib.import_module(f"fedtheory.theory.{name}.checks.quantities").LANGUAGE for name in catalogue.papers()
+}
 
 
 def proof(id_: str) -> Verdict:

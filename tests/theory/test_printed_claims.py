@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import decimals, integers
 
-from theory import catalogue
-from theory.fedbat.checks import tables as fedbat
-from theory.fedbat.experiments import BASELINES, BINARIZATION, LISTS, RHOS
-from theory.fedbcgd.checks import tables as fedbcgd
-from theory.printed_claims import RELATIONS, best, cells_of, half_unit, record_of, sentences
-from theory.printed_tables import sentence
-from theory.proofs.mutation import seen_to_fail
-from theory.sfl.checks import tables as sfl
-from theory.statement import Evidence, Record, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.checks import tables as fedbat
+from fedtheory.theory.fedbat.experiments import BASELINES, BINARIZATION, LISTS, RHOS
+from fedtheory.theory.fedbcgd.checks import tables as fedbcgd
+from fedtheory.theory.printed_claims import RELATIONS, best, cells_of, half_unit, record_of, sentences
+from fedtheory.theory.printed_tables import sentence
+from fedtheory.theory.proofs.mutation import seen_to_fail
+from fedtheory.theory.sfl.checks import tables as sfl
+from fedtheory.theory.statement import Evidence, Record, Statement, Status, Verdict
 
 Row = Mapping[str, Any]
 EVIDENCE = {e.statement: e for part in (sfl, fedbcgd, fedbat) for e in part.evidence()}

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, lists, tuples
 
-from theory.data_files import Entry
-from theory.printed_tables import experiments
-from theory.statement import Claim, Paper, Record, Statement, Words
+from fedtheory.theory.data_files import Entry
+from fedtheory.theory.printed_tables import experiments
+from fedtheory.theory.statement import Claim, Paper, Record, Statement, Words
 
 
 def said(entry: dict[str, Any], formulas: dict[str, Claim] | None = None, **lists: Any) -> Statement:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from theory import catalogue
-from theory.readings import RULES, additions, judge
-from theory.statement import Evidence, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.readings import RULES, additions, judge
+from fedtheory.theory.statement import Evidence, Status, Verdict
 
 THM1 = catalogue.find("fedbat.thm1")
 READ = additions(THM1)

@@ -10,16 +10,28 @@ from typing import Any
 import pytest
 import sympy
 
-from theory import catalogue
-from theory.fedbat import symbols
-from theory.fedbat.checks import quantities as fedbat
-from theory.proofs import forms, rules
-from theory.proofs.argument import Argument
-from theory.proofs.forms import Before, Family, Gradient, Objective, Term, Value, bare, before, gradient, value, vector
-from theory.proofs.rules import RULES, Noise, Rule
-from theory.sfl.checks import quantities as sfl
-from theory.sfl.symbols import eta, grad_sq
-from theory.statement import Status, at_most
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat import symbols
+from fedtheory.theory.fedbat.checks import quantities as fedbat
+from fedtheory.theory.proofs import forms, rules
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.forms import (
+    Before,
+    Family,
+    Gradient,
+    Objective,
+    Term,
+    Value,
+    bare,
+    before,
+    gradient,
+    value,
+    vector,
+)
+from fedtheory.theory.proofs.rules import RULES, Noise, Rule
+from fedtheory.theory.sfl.checks import quantities as sfl
+from fedtheory.theory.sfl.symbols import eta, grad_sq
+from fedtheory.theory.statement import Status, at_most
 
 NUMBER = sympy.Symbol("n", positive=True)
 COUNT = sympy.Symbol("count", positive=True, integer=True)

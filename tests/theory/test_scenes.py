@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import worst_cases
-from bounds.fedbcgd import runs as exact_fedbcgd
-from bounds.fedcom import runs as exact_fedcom
-from bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory import cli
+from fedtheory.bounds import worst_cases
+from fedtheory.bounds.fedbcgd import runs as exact_fedbcgd
+from fedtheory.bounds.fedcom import runs as exact_fedcom
+from fedtheory.bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory.brackets import needed
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.rounds import fedbat as exact_fedbat
-from simulations.exact.trace import round_in_numbers
-from theory import catalogue
-from theory.proofs import scenes
-from theory.proofs.gram import Quadratic, Vector
-from theory.proofs.scenes import ALL, Best, Scene
-from theory.proofs.tight import NotSolved, positive_semidefinite, verified_instance
-from theory.statement import F, Statement, Status, X, at_least, at_most
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.rounds import fedbat as exact_fedbat
+from fedtheory.simulations.exact.trace import round_in_numbers
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes
+from fedtheory.theory.proofs.gram import Quadratic, Vector
+from fedtheory.theory.proofs.scenes import ALL, Best, Scene
+from fedtheory.theory.proofs.tight import NotSolved, positive_semidefinite, verified_instance
+from fedtheory.theory.statement import F, Statement, Status, X, at_least, at_most
 
 
 def cases_at(statement: Statement, numbers: dict[str, Fraction]) -> list[scenes.Case]:
@@ -456,7 +456,7 @@ def test_the_constant_of_an_assumption_is_read() -> None:
 
 
 def test_vectors_and_forms_add_up() -> None:
-    from theory.proofs.gram import mean, number, summed, total, vector
+    from fedtheory.theory.proofs.gram import mean, number, summed, total, vector
 
     a, b = vector("a"), vector("b")
     assert (a + b).square == a.square + b.square + (a @ b) * 2

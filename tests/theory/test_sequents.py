@@ -13,7 +13,7 @@ import sympy
 from hypothesis import given, strategies as st
 from sympy import Abs, Max, Min, Rational, Symbol, exp, log, sqrt
 
-from theory.proofs.sequents import (
+from fedtheory.theory.proofs.sequents import (
     Sequent,
     domain,
     expression,
@@ -146,7 +146,7 @@ def test_a_digest_is_of_the_text() -> None:
 
 SCRIPT = """
 from sympy import Max, Symbol, sqrt
-from theory.proofs.sequents import sequents
+from fedtheory.theory.proofs.sequents import sequents
 names = "L eta K M S beta sigma zeta".split()
 L, eta, K, M, S, beta, sigma, zeta = (Symbol(name, positive=True, integer=name in "KMS" or None) for name in names)
 given = [L * eta * K * (1 + beta) <= 1, S <= M, M >= 2, sqrt(sigma * zeta) <= Max(sigma, zeta, L)]

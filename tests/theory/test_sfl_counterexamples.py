@@ -9,14 +9,14 @@ import pytest
 import sympy
 from sympy import Rational, exp
 
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.moments import expectation
-from simulations.problems.quadratic import Quadratic
-from theory import catalogue
-from theory.proofs.ledger import bound_of
-from theory.sfl.checks import claims, counterexamples, ledgers, orders
-from theory.sfl.symbols import A, D, K, L, M, R, d, eta, gamma, mu, r0
-from theory.statement import Condition, Order, Statement, Status, Term, Verdict, Words
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.moments import expectation
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.ledger import bound_of
+from fedtheory.theory.sfl.checks import claims, counterexamples, ledgers, orders
+from fedtheory.theory.sfl.symbols import A, D, K, L, M, R, d, eta, gamma, mu, r0
+from fedtheory.theory.statement import Condition, Order, Statement, Status, Term, Verdict, Words
 
 EVIDENCE = {e.statement.removeprefix("sfl."): e for e in counterexamples.evidence()}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from theory import catalogue
-from theory.proofs.argument import Argument
-from theory.sfl.checks import evidence, ledgers
-from theory.statement import Bound, Evidence, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.sfl.checks import evidence, ledgers
+from fedtheory.theory.statement import Bound, Evidence, Status, Verdict
 
-PROOFS = [e for e in evidence() if e.check.__module__ == "theory.proofs.argument" or e.statement == "sfl.lemma2"]
+PROOFS = [
+    e for e in evidence() if e.check.__module__ == "fedtheory.theory.proofs.argument" or e.statement == "sfl.lemma2"
+]
 BROKEN_AT = {
     "lemma4.sum": "the claim",
     "lemma4.closed_form": "the claim",

@@ -19,13 +19,13 @@ from hypothesis import HealthCheck, Phase, assume, find, given, settings, strate
 from hypothesis.strategies import SearchStrategy
 from sympy import Ge, Le, Rational
 
-from simulations import functions, strategies
-from simulations.functions import Function
-from simulations.strategies import noise_laws, noise_trees, populations, positive, vectors
-from theory import catalogue
-from theory.notation import Expectation, Inner, Norm
-from theory.proofs.instances import conditions, sides, value_at
-from theory.sfl.symbols import (
+from fedtheory.simulations import functions, strategies
+from fedtheory.simulations.functions import Function
+from fedtheory.simulations.strategies import noise_laws, noise_trees, populations, positive, vectors
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Expectation, Inner, Norm
+from fedtheory.theory.proofs.instances import conditions, sides, value_at
+from fedtheory.theory.sfl.symbols import (
     L,
     Psi_T,
     cov_pq,
@@ -40,7 +40,7 @@ from theory.sfl.symbols import (
     xbar_pi,
     zeta,
 )
-from theory.statement import Bound, Claim, Relations
+from fedtheory.theory.statement import Bound, Claim, Relations
 
 E = Expectation
 SEARCH = settings(max_examples=50, derandomize=True, database=None, deadline=None, phases=[Phase.generate,

@@ -11,13 +11,13 @@ import pytest
 import sympy
 from sympy import Rational
 
-from theory import catalogue
-from theory.proofs import rules
-from theory.proofs.forms import Alone, Family, StochasticGradient, before, vector
-from theory.sfl.checks import sharp
-from theory.sfl.sharp import LEAST
-from theory.sfl.symbols import K, M, R, S, eta_tilde
-from theory.statement import Bound, Statement, Status
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.forms import Alone, Family, StochasticGradient, before, vector
+from fedtheory.theory.sfl.checks import sharp
+from fedtheory.theory.sfl.sharp import LEAST
+from fedtheory.theory.sfl.symbols import K, M, R, S, eta_tilde
+from fedtheory.theory.statement import Bound, Statement, Status
 
 C, I = Family("C", sympy.Integer(3)), Family("I", sympy.Integer(2))  # three clients, two steps each
 a, b, n = vector("a", C), vector("b", C), vector("n", C, I)

@@ -10,13 +10,13 @@ import pytest
 import sympy
 from sympy import Rational
 
-from theory import catalogue
-from theory.fedbcgd.checks.sharp import SHARPENINGS as BLOCKS
-from theory.proofs.sharpening import NoChoices, Sharpening, Sketch, optimised, sharpened
-from theory.sfl.checks import sharp
-from theory.sfl.sharp import Young
-from theory.sfl.symbols import L, S, eta_tilde
-from theory.statement import Bound, Status
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks.sharp import SHARPENINGS as BLOCKS
+from fedtheory.theory.proofs.sharpening import NoChoices, Sharpening, Sketch, optimised, sharpened
+from fedtheory.theory.sfl.checks import sharp
+from fedtheory.theory.sfl.sharp import Young
+from fedtheory.theory.sfl.symbols import L, S, eta_tilde
+from fedtheory.theory.statement import Bound, Status
 
 FAMILIES = {**sharp.SHARPENINGS, **BLOCKS}
 FAST = ["sfl.thm1.general_convex.sharp", "fedbcgd.thm1.general_convex.corrected.sharp"]
@@ -108,7 +108,7 @@ def test_wrong_fractions_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> No
     def too_good(one: Sharpening, span: float) -> list[Young]:
         return [replace(one.choices, rho=Rational(1, 1000), of_noise=Rational(1, 1000))]
 
-    monkeypatch.setattr("theory.proofs.sharpening.optimised", too_good)
+    monkeypatch.setattr("fedtheory.theory.proofs.sharpening.optimised", too_good)
     with (
         pytest.raises(NoChoices, match="no fractions near the best choices prove it"),
         sharpened(FAMILIES["sfl.thm2.general_convex.sharp"]),

@@ -10,8 +10,7 @@ import pytest
 import sympy
 from sympy import Rational
 
-from tests.theory.brackets import holds
-from theory.proofs.tight import (
+from fedtheory.theory.proofs.tight import (
     NotSolved,
     Programme,
     Unbounded,
@@ -23,7 +22,8 @@ from theory.proofs.tight import (
     verified_proof,
     violation,
 )
-from theory.proofs.vectors import Point, convex, smooth_convex
+from fedtheory.theory.proofs.vectors import Point, convex, smooth_convex
+from tests.theory.brackets import holds
 
 
 def descent(steps: int, rate: Rational, mu: sympy.Expr = sympy.S.Zero) -> Programme:
@@ -102,7 +102,7 @@ def test_without_an_amount_there_is_no_constant() -> None:
 
 
 def test_that_there_is_no_constant_is_shown_by_an_instance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("theory.proofs.tight.violation", lambda programme: None)
+    monkeypatch.setattr("fedtheory.theory.proofs.tight.violation", lambda programme: None)
     with pytest.raises(NotSolved, match="no instance that needs 1000"):
         tight(replace(descent(1, Rational(1)), amount=quadratic(sympy.Symbol("g0", real=True) ** 2)))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fedtheory.theory.proofs.tight import tight
 from tests.theory.brackets import holds
 from tests.theory.pepit_examples import EXAMPLES, Example, Numbers
-from theory.proofs.tight import tight
 
 CASES = [
     pytest.param(example, numbers, id=f"{example.path}, " + ", ".join(f"{k}={v}" for k, v in numbers.items()))

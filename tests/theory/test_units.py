@@ -9,12 +9,12 @@ import pytest
 import sympy
 from sympy import Rational, Sum, exp, log, sqrt
 
-from theory import catalogue
-from theory.names import UnknownName
-from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.proofs import units
-from theory.proofs.units import UnitsError, dimension
-from theory.sfl.symbols import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.names import UnknownName
+from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from fedtheory.theory.proofs import units
+from fedtheory.theory.proofs.units import UnitsError, dimension
+from fedtheory.theory.sfl.symbols import (
     A,
     D,
     F_fun,
@@ -42,7 +42,7 @@ from theory.sfl.symbols import (
     y,
     zeta_star,
 )
-from theory.statement import NUMBER, Bound, F, Order, Relations, Statement, Status, Words, X
+from fedtheory.theory.statement import NUMBER, Bound, F, Order, Relations, Statement, Status, Words, X
 
 TABLE = catalogue.paper("sfl").symbols
 e_i = sympy.IndexedBase("e", real=True)

@@ -6,9 +6,9 @@ import pytest
 import sympy
 from sympy import Rational, Symbol
 
-from theory import catalogue
-from theory.notation import Grad, Inner, Norm, Value
-from theory.proofs.vectors import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Grad, Inner, Norm, Value
+from fedtheory.theory.proofs.vectors import (
     certificate,
     certify,
     convex,
@@ -19,8 +19,8 @@ from theory.proofs.vectors import (
     smooth_convex,
     worst_case,
 )
-from theory.sfl.checks.certificates import coefficient_needed
-from theory.statement import Relations, Status
+from fedtheory.theory.sfl.checks.certificates import coefficient_needed
+from fedtheory.theory.statement import Relations, Status
 
 h, x, y, z = (Symbol(name, real=True) for name in "hxyz")
 L, mu = Symbol("L", positive=True), Symbol("mu", positive=True)

@@ -4,7 +4,7 @@ The import of a module declares its statements; the order below is the catalogue
 The errata are in `errata.toml`.
 """
 
-from theory.fedbat import (  # noqa: F401, I001
+from fedtheory.theory.fedbat import (  # noqa: F401, I001
     setting,
     theorems,
     lemmas,
@@ -14,8 +14,8 @@ from theory.fedbat import (  # noqa: F401, I001
     corrected,
     sharp,
 )
-from theory.fedbat.symbols import fedbat as paper
-from theory.errata import declare
+from fedtheory.theory.fedbat.symbols import fedbat as paper
+from fedtheory.theory.errata import declare
 
 declare(paper)
 

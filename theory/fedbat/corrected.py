@@ -2,20 +2,28 @@
 
 The algorithm takes gradients at the binarised parameters, so Assumptions 3 and 4 are about these points; Assumption 5 is a
 second moment.  The lemmas about a round use eta_{t_0}, the learning rate of its first step, and need only a learning rate
-that does not increase.  The constants are ours; the ledgers of `theory.fedbat.checks.ledgers` prove them.
+that does not increase.  The constants are ours; the ledgers of `fedtheory.theory.fedbat.checks.ledgers` prove them.
 """
 
 from __future__ import annotations
 
 from sympy import Le, Max, exp, sqrt
 
-from theory.fedbat import algorithms
-from theory.fedbat.lemmas import curved, shares, small
-from theory.fedbat.setting import binarised_sq_x, bounded_x, independent, lipschitz, noisy_x, smooth, strongly_convex
-from theory.fedbat.symbols import *
-from theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
-from theory.notation import Value, equal
-from theory.statement import Relations, X, at_most, implied
+from fedtheory.theory.fedbat import algorithms
+from fedtheory.theory.fedbat.lemmas import curved, shares, small
+from fedtheory.theory.fedbat.setting import (
+    binarised_sq_x,
+    bounded_x,
+    independent,
+    lipschitz,
+    noisy_x,
+    smooth,
+    strongly_convex,
+)
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
+from fedtheory.theory.notation import Value, equal
+from fedtheory.theory.statement import Relations, X, at_most, implied
 
 # ------------------------------------------------------------------------------------------- the operator, Algorithm 1
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum
 
-from theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
-from theory.fedbat.symbols import *
-from theory.fedbat.theorems import B_full, alone, divergence, shift
-from theory.notation import Grad, Inner, Norm, Value, equal
-from theory.properties import Property
-from theory.statement import Condition, Relations, Words, at_most, equal_to, implied
+from fedtheory.theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.theorems import B_full, alone, divergence, shift
+from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Condition, Relations, Words, at_most, equal_to, implied
 
 _half = Rational(1, 2)
 _p, _F, _g, _x, _w, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, g_i, x_i, w_all, v_i))

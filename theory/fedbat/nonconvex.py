@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum, sqrt
 
-from theory.fedbat.setting import binarised, bounded, noisy, smooth
-from theory.fedbat.symbols import *
-from theory.fedbat.theorems import balanced, chosen, divergence, sampled
-from theory.notation import Grad, Inner, Norm, Value, equal
-from theory.statement import Relations, at_most, equal_to, implied
+from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.theorems import balanced, chosen, divergence, sampled
+from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
+from fedtheory.theory.statement import Relations, at_most, equal_to, implied
 
 _p, _F, _x, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, x_i, v_i))
 _step = {eta: 1 / (L * sqrt(T))}

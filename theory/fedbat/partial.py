@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum
 
-from theory.fedbat.lemmas import curved, recursion, slow, small
-from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from theory.fedbat.symbols import *
-from theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
-from theory.notation import Value, equal
-from theory.statement import Relations, Words, at_most, equal_to, implied
+from fedtheory.theory.fedbat.lemmas import curved, recursion, slow, small
+from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
+from fedtheory.theory.notation import Value, equal
+from fedtheory.theory.statement import Relations, Words, at_most, equal_to, implied
 
 _v, _v_old = (IndexedBase(symbol.name, real=True) for symbol in (v_i, v_old_i))
 constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t <= eta_{t+tau} as printed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import Abs, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Rational, Sum, erf, exp, floor, sqrt
 
-from theory.fedbat import algorithms
-from theory.fedbat.symbols import *
-from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
-from theory.properties import Property
-from theory.statement import NUMBER, Relations, Words, X, equal_to, implied
+from fedtheory.theory.fedbat import algorithms
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import NUMBER, Relations, Words, X, equal_to, implied
 
 E = Expectation
 _p, _p_prime, _F, _F_star, _w, _m_hat = (

@@ -1,4 +1,4 @@
-"""Sharper forms of Theorems 1 to 3; `theory.fedbat.checks.sharp` proves them.
+"""Sharper forms of Theorems 1 to 3; `fedtheory.theory.fedbat.checks.sharp` proves them.
 
 The constants are ours; the paper claims nothing of this.  The printed proofs count a whole round's drift at every step, and
 its binarisation and sample of clients too, which happen once in tau steps.  And in them the start decays like 1/T; by the
@@ -11,11 +11,11 @@ from typing import Any
 
 from sympy import Expr, Rational, sqrt
 
-from theory.fedbat.corrected import _assumed, _falling, _rough, from_start
-from theory.fedbat.lemmas import curved, small
-from theory.fedbat.symbols import *
-from theory.fedbat.theorems import alone, balanced, chosen, sampled, shares
-from theory.statement import at_most
+from fedtheory.theory.fedbat.corrected import _assumed, _falling, _rough, from_start
+from fedtheory.theory.fedbat.lemmas import curved, small
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.theorems import alone, balanced, chosen, sampled, shares
+from fedtheory.theory.statement import at_most
 
 _so_far = (1 + q**2) * (t - t_0) ** 2 * G**2  # what t - t_0 steps make of the clients' spread, without eta^2
 _whole = (1 + q**2) * (tau - 1) * (2 * tau - 1) / 6 * G**2  # its mean over the tau steps of a round

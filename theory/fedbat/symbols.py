@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from theory.statement import NUMBER, F, ListOf, Paper, X
+from fedtheory.theory.statement import NUMBER, F, ListOf, Paper, X
 
 
 def squared_shares(p: Sequence[float]) -> float:

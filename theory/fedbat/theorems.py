@@ -5,11 +5,11 @@ from __future__ import annotations
 from sympy import Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
-from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from theory.fedbat.symbols import *
-from theory.notation import equal
-from theory.properties import Property
-from theory.statement import NUMBER, Relations, Words, at_most, implied, order
+from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.notation import equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import NUMBER, Relations, Words, at_most, implied, order
 
 # The parts of the constants
 divergence = (1 + q**2) * (tau - 1) ** 2 * G**2  # Lemma 3, without its 4 eta_t^2

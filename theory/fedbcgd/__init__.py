@@ -4,7 +4,7 @@ The import of a module declares its statements; the order below is the catalogue
 The errata are in `errata.toml`.
 """
 
-from theory.fedbcgd import (  # noqa: F401, I001
+from fedtheory.theory.fedbcgd import (  # noqa: F401, I001
     setting,
     lemmas,
     theorem1,
@@ -14,8 +14,8 @@ from theory.fedbcgd import (  # noqa: F401, I001
     corrected,
     sharp,
 )
-from theory.fedbcgd.symbols import fedbcgd as paper
-from theory.errata import declare
+from fedtheory.theory.fedbcgd.symbols import fedbcgd as paper
+from fedtheory.theory.errata import declare
 
 declare(paper)
 

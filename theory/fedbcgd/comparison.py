@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sympy import Rational, log, sqrt
 
-from theory.fedbcgd.symbols import *
-from theory.notation import equal
-from theory.statement import Order, Record, Relations, Words, order
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.notation import equal
+from fedtheory.theory.statement import Order, Record, Relations, Words, order
 
 _log = log(1 / eps)
 _two_thirds, _third = Rational(2, 3), Rational(1, 3)

@@ -1,6 +1,7 @@
 """Corrected and completed statements, each with its own proof.
 
-The constants are ours; the ledgers of `theory.fedbcgd.checks.ledgers` prove them.  The paper claims nothing of this.
+The constants are ours; the ledgers of `fedtheory.theory.fedbcgd.checks.ledgers` prove them.  The paper claims nothing of
+this.
 
 What changes.  Momentum: <grad, x^r - x^{r-1}> is at least f(x^r) - f(x^{r-1}) for a convex f, so gaps of successive
 rounds telescope, and the bounds are about x^r, not z^r.  In the linear rate, momentum costs a factor alpha; it gains
@@ -16,8 +17,8 @@ from typing import Any
 import sympy
 from sympy import Le, Rational, exp, sqrt
 
-from theory.fedbcgd import algorithms
-from theory.fedbcgd.setting import (
+from fedtheory.theory.fedbcgd import algorithms
+from fedtheory.theory.fedbcgd.setting import (
     alike,
     at_rest,
     controlled,
@@ -31,9 +32,9 @@ from theory.fedbcgd.setting import (
     strongly_convex,
     unbiased,
 )
-from theory.fedbcgd.symbols import *
-from theory.notation import Grad, equal
-from theory.statement import Bound, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.notation import Grad, equal
+from fedtheory.theory.statement import Bound, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement

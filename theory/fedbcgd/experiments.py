@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sympy import Gt, Rational, Sum, exp, log
 
-from theory.fedbcgd.symbols import K, N, S, f, f_i, fedbcgd, i, x
-from theory.notation import Inner, Norm, Value, equal
-from theory.printed_tables import experiments
-from theory.statement import F, Relations, Words, X
+from fedtheory.theory.fedbcgd.symbols import K, N, S, f, f_i, fedbcgd, i, x
+from fedtheory.theory.notation import Inner, Norm, Value, equal
+from fedtheory.theory.printed_tables import experiments
+from fedtheory.theory.statement import F, Relations, Words, X
 
 L = fedbcgd.symbol("L", "L", "smoothness constant of the logistic regression", F / X**2, positive=True)
 reg = fedbcgd.symbol("reg", r"\lambda", "regularisation parameter", F / X**2, nonnegative=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Sum
 
-from theory.fedbcgd import algorithms
-from theory.fedbcgd.symbols import *
-from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
-from theory.properties import Property
-from theory.statement import Relations, Words, implied
+from fedtheory.theory.fedbcgd import algorithms
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Relations, Words, implied
 
 E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]

@@ -1,4 +1,4 @@
-"""Sharper forms of the corrected Theorem 1; `theory.fedbcgd.checks.sharp` proves them.
+"""Sharper forms of the corrected Theorem 1; `fedtheory.theory.fedbcgd.checks.sharp` proves them.
 
 The constants are ours; the paper claims nothing of this.  The step sizes are those of the corrected theorem.
 """
@@ -10,10 +10,18 @@ from dataclasses import dataclass
 import sympy
 from sympy import Expr, Rational, exp, factor_terms
 
-from theory.fedbcgd.corrected import _clients, _curved, _quarter, spread
-from theory.fedbcgd.setting import alike, at_rest, convex, independent, smooth_clients, strongly_convex, unbiased
-from theory.fedbcgd.symbols import *
-from theory.statement import at_most
+from fedtheory.theory.fedbcgd.corrected import _clients, _curved, _quarter, spread
+from fedtheory.theory.fedbcgd.setting import (
+    alike,
+    at_rest,
+    convex,
+    independent,
+    smooth_clients,
+    strongly_convex,
+    unbiased,
+)
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.statement import at_most
 
 _setting = [smooth_clients, unbiased, independent, alike]
 _no_first_step, _of_steps = 1 - 1 / T, (1 - 1 / T) * (1 - 1 / (2 * T))  # a round of one step has no drift

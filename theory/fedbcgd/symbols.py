@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy
 
-from theory.statement import NUMBER, F as _F, Paper, X
+from fedtheory.theory.statement import NUMBER, F as _F, Paper, X
 
 fedbcgd = Paper(
     "fedbcgd",

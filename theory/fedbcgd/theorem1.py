@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Rational, exp, log, sqrt
 
-from theory.fedbcgd.setting import (
+from fedtheory.theory.fedbcgd.setting import (
     alike,
     momentum_constants,
     of_z,
@@ -14,8 +14,8 @@ from theory.fedbcgd.setting import (
     strongly_convex,
     unbiased,
 )
-from theory.fedbcgd.symbols import *
-from theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 out = 1 - K / M

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 from sympy import Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
 
-from theory.fedbcgd.setting import (
+from fedtheory.theory.fedbcgd.setting import (
     E,
     alike,
     gradients_first,
@@ -17,9 +17,9 @@ from theory.fedbcgd.setting import (
     strongly_convex,
     unbiased,
 )
-from theory.fedbcgd.symbols import *
-from theory.notation import Grad, Norm, equal
-from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.notation import Grad, Norm, equal
+from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 
 _half = Rational(1, 2)
 _two_thirds = Rational(2, 3)

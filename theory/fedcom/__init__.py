@@ -4,7 +4,7 @@ The import of a module declares its statements; the order below is the catalogue
 The errata are in `errata.toml`.
 """
 
-from theory.fedcom import (  # noqa: F401, I001
+from fedtheory.theory.fedcom import (  # noqa: F401, I001
     setting,
     homogeneous,
     heterogeneous,
@@ -13,8 +13,8 @@ from theory.fedcom import (  # noqa: F401, I001
     corrected,
     sharp,
 )
-from theory.fedcom.symbols import fedcom as paper
-from theory.errata import declare
+from fedtheory.theory.fedcom.symbols import fedcom as paper
+from fedtheory.theory.errata import declare
 
 declare(paper)
 

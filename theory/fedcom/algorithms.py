@@ -6,7 +6,7 @@ k is the share of the clients that take part.  A client that does not take part 
 
 from __future__ import annotations
 
-from theory.listing import (
+from fedtheory.theory.listing import (
     Call,
     Each,
     Entry,

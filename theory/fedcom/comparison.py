@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import Expr, Integer, Le, Rational, sqrt
 
-from theory.fedcom.heterogeneous import compression
-from theory.fedcom.setting import compressed, homogeneous, smooth
-from theory.fedcom.symbols import d_ij, epsilon, fedcom, g_i, g_j, kappa, m, n, q
-from theory.notation import Inner, Norm, equal
-from theory.statement import Rate, Rates, Record, Words
+from fedtheory.theory.fedcom.heterogeneous import compression
+from fedtheory.theory.fedcom.setting import compressed, homogeneous, smooth
+from fedtheory.theory.fedcom.symbols import d_ij, epsilon, fedcom, g_i, g_j, kappa, m, n, q
+from fedtheory.theory.notation import Inner, Norm, equal
+from fedtheory.theory.statement import Rate, Rates, Record, Words
 
 _one = Integer(1)
 diana = Rates((Rate("strongly convex", kappa + kappa * q / m + q, _one, polylog=True),))

@@ -1,6 +1,7 @@
 """Corrected and completed statements, each with its own proof.
 
-The constants are ours; the ledgers of `theory.fedcom.checks.ledgers` prove them.  The paper claims nothing of this.
+The constants are ours; the ledgers of `fedtheory.theory.fedcom.checks.ledgers` prove them.  The paper claims nothing of
+this.
 
 Section D: the noise of a local step and the gradients of later steps are correlated; the printed lemmas ignore this.
 Section E: the gradient tracking takes a compressed step of length 1, so its error grows by q per round.  Here it is
@@ -13,14 +14,14 @@ from dataclasses import replace
 
 from sympy import Rational, exp, sqrt
 
-from theory.fedcom import algorithms
-from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
-from theory.fedcom.homogeneous import b, balanced
-from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
-from theory.fedcom.symbols import *
-from theory.notation import equal
-from theory.properties import Property
-from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.fedcom import algorithms
+from fedtheory.theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
+from fedtheory.theory.fedcom.homogeneous import b, balanced
+from fedtheory.theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.notation import equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 _half = Rational(1, 2)
 

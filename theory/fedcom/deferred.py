@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from theory.fedcom.heterogeneous import compression, small
-from theory.fedcom.setting import heterogeneous, smooth
-from theory.fedcom.symbols import *
-from theory.notation import equal
-from theory.statement import Relations, at_most
+from fedtheory.theory.fedcom.heterogeneous import compression, small
+from fedtheory.theory.fedcom.setting import heterogeneous, smooth
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.notation import equal
+from fedtheory.theory.statement import Relations, at_most
 
 fedcom.say(
     "lemma",

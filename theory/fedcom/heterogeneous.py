@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sympy import Rational, exp, sqrt
 
-from theory.fedcom.homogeneous import balanced
-from theory.fedcom.setting import (
+from fedtheory.theory.fedcom.homogeneous import balanced
+from fedtheory.theory.fedcom.setting import (
     compressed,
     convex,
     gap_of_compression,
@@ -14,9 +14,9 @@ from theory.fedcom.setting import (
     smooth,
     strongly_convex,
 )
-from theory.fedcom.symbols import *
-from theory.notation import equal
-from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.notation import equal
+from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 compression = [compressed, heterogeneous, gap_of_compression]
 small = 30 * eta**2 * L**2 * tau**2 <= 1

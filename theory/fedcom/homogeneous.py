@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sympy import Rational, exp, sqrt
 
-from theory.fedcom.setting import compressed, convex, homogeneous, polyak, smooth
-from theory.fedcom.symbols import *
-from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.fedcom.setting import compressed, convex, homogeneous, polyak, smooth
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 b = q / m + 1
 

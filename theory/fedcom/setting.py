@@ -8,11 +8,11 @@ from typing import Any
 from sympy import Ge, IndexedBase, Le, Rational, Sum, Symbol
 from sympy.core.relational import Relational
 
-from theory.fedcom import algorithms
-from theory.fedcom.symbols import *
-from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
-from theory.properties import Property
-from theory.statement import Relations
+from fedtheory.theory.fedcom import algorithms
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Relations
 
 E = Expectation
 

@@ -1,4 +1,4 @@
-"""Sharper forms of the corrected Section D; `theory.fedcom.checks.sharp` proves them.
+"""Sharper forms of the corrected Section D; `fedtheory.theory.fedcom.checks.sharp` proves them.
 
 The constants are ours; the paper claims nothing of this.  A step's noise meets only the tau - 1 gradients that come later:
 with one local step nothing is lost against the printed bound.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from sympy import Rational
 
-from theory.fedcom.heterogeneous import curved
-from theory.fedcom.symbols import *
-from theory.statement import Condition, at_most
+from fedtheory.theory.fedcom.heterogeneous import curved
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.statement import Condition, at_most
 
 _later = L * eta * (tau - 1)
 _of_noise = (q + 1) / m * (1 + Rational(3, 2) * _later)

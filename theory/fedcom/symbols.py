@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy
 
-from theory.statement import NUMBER, F, Paper, X
+from fedtheory.theory.statement import NUMBER, F, Paper, X
 
 fedcom = Paper(
     "fedcom",

@@ -25,14 +25,14 @@ import sympy
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
-from theory import catalogue
-from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
-from theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Term, Value, nested, replaced
-from theory.proofs.ledger import Ledger
-from theory.proofs.rules import Instance, Rule
-from theory.proofs.vectors import difference, equated
-from theory.properties import Property
-from theory.statement import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
+from fedtheory.theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Term, Value, nested, replaced
+from fedtheory.theory.proofs.ledger import Ledger
+from fedtheory.theory.proofs.rules import Instance, Rule
+from fedtheory.theory.proofs.vectors import difference, equated
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import (
     Bound,
     Evidence,
     EvidenceKind,
@@ -161,7 +161,7 @@ _NO_FACTS: Mapping[str, Fact] = {}
 class Language:
     """What the quantities of a paper mean.
 
-    means       quantity -> the form that it stands for (`theory.proofs.forms`)
+    means       quantity -> the form that it stands for (`fedtheory.theory.proofs.forms`)
     algorithms  id of an algorithm, without the paper's name -> a vector after a round -> its value by the algorithm
     amounts     bounds are compared coefficient by coefficient in these symbols: quantities, and constants such as sigma
     start       quantity of a round -> its value at the first round

@@ -26,10 +26,10 @@ import z3
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
-from theory.printing import plain
-from theory.proofs import record, sequents
-from theory.proofs.sequents import Sequent
-from theory.statement import Status
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs import record, sequents
+from fedtheory.theory.proofs.sequents import Sequent
+from fedtheory.theory.statement import Status
 
 EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
 _REFUSED = "{} is not polynomial: expected sums, products, rational powers, min, max of symbols"

@@ -9,8 +9,8 @@ Example: x - y >= 0 and x, y > 0 give x**2 - y**2 >= 0, since
 
     1 * (y**2 - x**2) + 1 * x * (x - y) + 1 * y * (x - y) = 0     with y**2 - x**2 > 0, the opposite of the claim.
 
-`theory.proofs.search` finds certificates, `theory.proofs.checker` checks them in exact arithmetic, and so does Coq
-(`theory.proofs.coq`).
+`fedtheory.theory.proofs.search` finds certificates, `fedtheory.theory.proofs.checker` checks them in exact arithmetic, and
+so does Coq (`fedtheory.theory.proofs.coq`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from theory.proofs.reduction import Step
-from theory.proofs.sequents import parsed
+from fedtheory.theory.proofs.reduction import Step
+from fedtheory.theory.proofs.sequents import parsed
 
 Says = Literal["<", "<=", "=", "!="]  # how zero stands to a polynomial
 
@@ -102,7 +102,7 @@ class Leaf:
     goals: tuple[Goal, ...]
 
 
-Certificate = tuple[Leaf, ...]  # one for each step that is left after all moves (theory.proofs.reduction)
+Certificate = tuple[Leaf, ...]  # one for each step that is left after all moves (fedtheory.theory.proofs.reduction)
 
 
 # What there is to check

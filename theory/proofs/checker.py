@@ -1,8 +1,8 @@
 """Does a certificate prove its step?  Exact arithmetic of polynomials; no solver, no search, no floating point.
 
 A step is a sequent: whatever the variables are in their domains, the relations that are given imply the claim.  Its
-certificate (`theory.proofs.certificates`) lists facts, each with its reason, and says how the goals follow from them.
-Every reason is one of four:
+certificate (`fedtheory.theory.proofs.certificates`) lists facts, each with its reason, and says how the goals follow from
+them. Every reason is one of four:
 
     clear     right - left of a known relation is a polynomial times something positive, so its sign is the polynomial's
     combine   products of things >= 0, one of them the opposite of what is to be shown, add up to 0 identically, although
@@ -24,9 +24,9 @@ from typing import Any
 
 from flint import fmpq, fmpq_mpoly_ctx
 
-from theory.proofs import certificates as proof
-from theory.proofs.reduction import Step, leaves, opened
-from theory.proofs.sequents import Sequent, parsed
+from fedtheory.theory.proofs import certificates as proof
+from fedtheory.theory.proofs.reduction import Step, leaves, opened
+from fedtheory.theory.proofs.sequents import Sequent, parsed
 
 Polynomial = Any  # of flint: rational coefficients, exact
 

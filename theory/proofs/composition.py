@@ -1,8 +1,8 @@
 """A proof as one Coq theorem: from its recorded premises and conditions to the claim, step after step.
 
 Each fact that an `Argument` derives becomes a lemma.  Its slack is a sum of factors >= 0 times what is >= 0; Coq checks
-that sum as an identity, and each factor by a step (`theory.proofs.coq`).  Premises are hypotheses of a section, named
-after what they stand for.  Coq prints which of them a theorem uses.
+that sum as an identity, and each factor by a step (`fedtheory.theory.proofs.coq`).  Premises are hypotheses of a section,
+named after what they stand for.  Coq prints which of them a theorem uses.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Literal
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs import coq
-from theory.proofs.argument import (
+from fedtheory.theory.proofs import coq
+from fedtheory.theory.proofs.argument import (
     Argument,
     Combined,
     Conclusion,
@@ -31,11 +31,11 @@ from theory.proofs.argument import (
     Symbols,
     spread_out,
 )
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.forms import replaced, vectors_in
-from theory.proofs.reduction import hidden, visible
-from theory.proofs.rules import Instance
-from theory.proofs.sequents import (
+from fedtheory.theory.proofs.arithmetic import at_least, at_most
+from fedtheory.theory.proofs.forms import replaced, vectors_in
+from fedtheory.theory.proofs.reduction import hidden, visible
+from fedtheory.theory.proofs.rules import Instance
+from fedtheory.theory.proofs.sequents import (
     Domain,
     Sequent,
     domain,

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from theory.proofs.certificates import (
+from fedtheory.theory.proofs.certificates import (
     Certificate,
     Clear,
     Combine,
@@ -33,8 +33,8 @@ from theory.proofs.certificates import (
     sides,
     stated,
 )
-from theory.proofs.reduction import Move, Root, Solve, Split, Step, move, opened, plain
-from theory.proofs.sequents import Domain, Sequent, parsed
+from fedtheory.theory.proofs.reduction import Move, Root, Solve, Split, Step, move, opened, plain
+from fedtheory.theory.proofs.sequents import Domain, Sequent, parsed
 
 PRELUDE = "Require Import Reals Lra fedtheory.\nOpen Scope R_scope.\n"
 

@@ -15,8 +15,8 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from theory.proofs.instances import Law, Values, interpret
-from theory.statement import Bound, Relations, Statement, Status, Verdict
+from fedtheory.theory.proofs.instances import Law, Values, interpret
+from fedtheory.theory.statement import Bound, Relations, Statement, Status, Verdict
 
 Integers = NDArray[np.int64]
 

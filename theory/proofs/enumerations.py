@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from theory.proofs import coq
-from theory.statement import Bound, Statement
+from fedtheory.theory.proofs import coq
+from fedtheory.theory.statement import Bound, Statement
 
 PRELUDE = """\
 Require Import Reals List ZArith rules enumerations.

@@ -12,15 +12,15 @@ from typing import Any
 
 import sympy
 
-from theory import field
-from theory.field import Assumption
-from theory.proofs import parallel
-from theory.proofs.argument import Argument, Fact, spread_out
-from theory.proofs.forms import replaced
-from theory.proofs.parallel import Uses, Vectors
-from theory.proofs.rules import STRONGLY_POLYAK
-from theory.proofs.sequences import averaged, lasting
-from theory.statement import Statement
+from fedtheory.theory import field
+from fedtheory.theory.field import Assumption
+from fedtheory.theory.proofs import parallel
+from fedtheory.theory.proofs.argument import Argument, Fact, spread_out
+from fedtheory.theory.proofs.forms import replaced
+from fedtheory.theory.proofs.parallel import Uses, Vectors
+from fedtheory.theory.proofs.rules import STRONGLY_POLYAK
+from fedtheory.theory.proofs.sequences import averaged, lasting
+from fedtheory.theory.statement import Statement
 
 
 @dataclass(frozen=True)

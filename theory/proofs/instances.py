@@ -30,9 +30,9 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.printing import plain
-from theory.statement import Bound, Claim, Relations, Statement
+from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from fedtheory.theory.printing import plain
+from fedtheory.theory.statement import Bound, Claim, Relations, Statement
 
 Values = Mapping[str, Any]
 Law = Sequence[tuple[Any, Values]]  # (probability, values of the random symbols)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from theory.proofs.coq import PRELUDE
+from fedtheory.theory.proofs.coq import PRELUDE
 
 LIBRARY = Path(__file__).with_name("fedtheory.v")
 _STEPS, _THEOREMS = 50, 10  # in a file: loading the reals takes as long as a few lemmas

@@ -17,8 +17,8 @@ from typing import Any
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, implied
-from theory.statement import Bound, Statement, Status, Verdict
+from fedtheory.theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, implied
+from fedtheory.theory.statement import Bound, Statement, Status, Verdict
 
 _TRIES = 100  # points at which two sides with exp or log are compared
 _ROUNDS = 12  # of bisection for the room in a constant: gives the factor to about one part in 2000

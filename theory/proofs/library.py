@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from theory.proofs.kernel import compiled
+from fedtheory.theory.proofs.kernel import compiled
 
 _FOLDER = Path(__file__).parent
 FILES = tuple(_FOLDER / name for name in ("rules.v", "squares.v", "enumerations.v"))  # each rests on those before it

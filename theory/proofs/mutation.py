@@ -20,15 +20,15 @@ import sympy
 from sympy import Rational, exp
 from sympy.core.relational import Relational
 
-from theory import catalogue
-from theory.listing import Listing, turned
-from theory.notation import NOTATION, Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.printing import plain
-from theory.proofs.arithmetic import NotPolynomial, at_least, implied
-from theory.proofs.orders import cover
-from theory.properties import Properties, Property, closed
-from theory.readings import additions
-from theory.statement import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Listing, turned
+from fedtheory.theory.notation import NOTATION, Bregman, Expectation, Grad, Inner, Norm, Value
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.arithmetic import NotPolynomial, at_least, implied
+from fedtheory.theory.proofs.orders import cover
+from fedtheory.theory.properties import Properties, Property, closed
+from fedtheory.theory.readings import additions
+from fedtheory.theory.statement import (
     NUMBER,
     Bound,
     Claim,

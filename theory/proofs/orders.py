@@ -9,10 +9,10 @@ import numpy as np
 import sympy
 from sympy import exp
 
-from theory.proofs.argument import Argument
-from theory.proofs.arithmetic import Decision, at_most, implied
-from theory.proofs.ledger import Ledger
-from theory.statement import Order, Statement, Status, Term
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.arithmetic import Decision, at_most, implied
+from fedtheory.theory.proofs.ledger import Ledger
+from fedtheory.theory.statement import Order, Statement, Status, Term
 
 _CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import sympy
 
-from theory import catalogue
-from theory.statement import Bound, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Statement, Status, Verdict
 
 _ROUNDING = 1e-9  # relative
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import sympy
 
-from theory import field
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Language, digest, spread_out
-from theory.proofs.forms import (
+from fedtheory.theory import field
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Language, digest, spread_out
+from fedtheory.theory.proofs.forms import (
     Client,
     Family,
     Gradient,
@@ -39,10 +39,10 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.ledger import powers
-from theory.proofs.rules import Instance, Noise
-from theory.properties import Property
-from theory.statement import Statement
+from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.proofs.rules import Instance, Noise
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Statement
 
 F, x, x_next, x_at = Objective("F"), vector("x"), vector("x_next"), vector("x_at")
 minimiser, infimum, G = Minimiser("x*", F), Infimum("F*", F), gradient(F, x)

@@ -17,9 +17,9 @@ import sympy
 from numpy.typing import NDArray
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import NotPolynomial, decide
-from theory.proofs.tight import corrected
-from theory.statement import Status
+from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide
+from fedtheory.theory.proofs.tight import corrected
+from fedtheory.theory.statement import Status
 
 At = Mapping[sympy.Symbol, sympy.Rational]
 _DEGREES = (0, 1, 2)  # of multipliers in the constants

@@ -10,10 +10,10 @@ from fractions import Fraction
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import NotPolynomial, decide
-from theory.proofs.composition import Kind, Theorem
-from theory.proofs.sequents import Domain, holds, parsed
-from theory.statement import Status
+from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide
+from fedtheory.theory.proofs.composition import Kind, Theorem
+from fedtheory.theory.proofs.sequents import Domain, holds, parsed
+from fedtheory.theory.statement import Status
 
 # Axioms of Coq's own real numbers
 OF_REALS = frozenset(

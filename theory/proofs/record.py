@@ -7,10 +7,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-import theory
-from theory.proofs.certificates import Certificate, unpacked
-from theory.proofs.checker import Wrong, check
-from theory.proofs.sequents import Sequent
+from fedtheory import theory
+from fedtheory.theory.proofs.certificates import Certificate, unpacked
+from fedtheory.theory.proofs.checker import Wrong, check
+from fedtheory.theory.proofs.sequents import Sequent
 
 
 @cache
@@ -39,7 +39,7 @@ def certified(step: Sequent) -> bool:
 @lru_cache(maxsize=1024)
 def searched(step: Sequent) -> Certificate | None:
     """A certificate for a step that is not on record, by a short search; None if it finds none."""
-    from theory.proofs import search  # scipy, which a step on record does not need
+    from fedtheory.theory.proofs import search  # scipy, which a step on record does not need
 
     try:
         certificate = search.certificate(step, search.SHORT)

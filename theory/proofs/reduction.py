@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal, get_args
 
-from theory.proofs.sequents import Domain, Sequent, guards, names_in, parsed
+from fedtheory.theory.proofs.sequents import Domain, Sequent, guards, names_in, parsed
 
 Sign = Literal["positive", "nonnegative"]
 Choice = Literal["max", "min", "abs"]

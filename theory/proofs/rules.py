@@ -1,8 +1,8 @@
 """The inference rules of the four papers' proofs: what each says, which properties it needs, and its own proof.
 
-A rule is about forms (`theory.proofs.forms`): its slack is a form that is >= 0, or = 0 for an equality, for all vectors
-and functions that have the properties.  The constants are the first arguments.  They come from the properties, never from
-the proof that uses the rule.
+A rule is about forms (`fedtheory.theory.proofs.forms`): its slack is a form that is >= 0, or = 0 for an equality, for all
+vectors and functions that have the properties.  The constants are the first arguments.  They come from the properties,
+never from the proof that uses the rule.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from theory.proofs.forms import (
+from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
+from fedtheory.theory.proofs.forms import (
     Alone,
     Before,
     Binarised,
@@ -57,8 +57,8 @@ from theory.proofs.forms import (
     value,
     vectors_in,
 )
-from theory.properties import Property
-from theory.statement import Status
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Status
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 A paper enumerates the outcomes of a round for small counts: samples and orders of the clients, and noise that is +n or -n
 with equal chances, for any vector n.  In each outcome points and gradients are vectors.  The paper's quantities are then
 exact means of quadratic forms, and its assumptions are inequalities between such forms (`Scene`).  Here a statement
-becomes semidefinite programmes (`theory.proofs.tight`), and their exact brackets a verdict.
+becomes semidefinite programmes (`fedtheory.theory.proofs.tight`), and their exact brackets a verdict.
 
 Brackets that were found earlier are kept in files, and are verified again whenever they are used.
 """
@@ -21,9 +21,9 @@ from typing import Any
 
 import sympy
 
-from theory import catalogue
-from theory.proofs.gram import Quadratic, Vector, number, summed, total, vector
-from theory.proofs.tight import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.gram import Quadratic, Vector, number, summed, total, vector
+from fedtheory.theory.proofs.tight import (
     PARTS,
     Bracket,
     Instance,
@@ -37,8 +37,8 @@ from theory.proofs.tight import (
     verified_proof,
     violation,
 )
-from theory.properties import Properties, Property
-from theory.statement import Bound, Evidence, F, Statement, Status, Verdict, defined
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.statement import Bound, Evidence, F, Statement, Status, Verdict, defined
 
 Numbers = Mapping[sympy.Symbol, sympy.Rational]
 

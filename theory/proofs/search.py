@@ -2,7 +2,7 @@
 
 The products that may take part are generated from what they can cancel: a product whose monomials meet none of those
 that are there is of no use.  Floating point finds which products are used, and with that the numbers are solved again in
-fractions.  Nothing here is trusted (theory.proofs.certificates).
+fractions.  Nothing here is trusted (fedtheory.theory.proofs.certificates).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy.sparse import csc_matrix
 from sympy import QQ, Symbol
 from sympy.polys.fields import field as fractions_of
 
-from theory.proofs.certificates import (
+from fedtheory.theory.proofs.certificates import (
     Certificate,
     Clear,
     Combine,
@@ -36,8 +36,8 @@ from theory.proofs.certificates import (
     says,
     sides,
 )
-from theory.proofs.reduction import Step, leaves, opened
-from theory.proofs.sequents import Sequent, parsed
+from fedtheory.theory.proofs.reduction import Step, leaves, opened
+from fedtheory.theory.proofs.sequents import Sequent, parsed
 
 Polynomial = Any  # of sympy's ring of polynomials with rational coefficients
 Monomial = tuple[int, ...]  # the powers of the variables

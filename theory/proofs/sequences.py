@@ -8,11 +8,11 @@ from dataclasses import replace
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.argument import Argument, Fact, spread_out
-from theory.proofs.arithmetic import at_least, at_most, everywhere
-from theory.proofs.forms import Family, families_of, replaced
-from theory.proofs.ledger import powers
-from theory.proofs.rules import ONE_MINUS, Instance
+from fedtheory.theory.proofs.argument import Argument, Fact, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
+from fedtheory.theory.proofs.forms import Family, families_of, replaced
+from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.proofs.rules import ONE_MINUS, Instance
 
 
 def telescope(

@@ -20,10 +20,10 @@ import sympy
 from numpy.typing import NDArray
 from sympy.logic.boolalg import Boolean
 
-from theory import catalogue
-from theory.proofs.argument import Argument, Fact, Language, Proof, spread_out
-from theory.proofs.arithmetic import Decision
-from theory.statement import Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.argument import Argument, Fact, Language, Proof, spread_out
+from fedtheory.theory.proofs.arithmetic import Decision
+from fedtheory.theory.statement import Statement, Status, Verdict
 
 Points = Mapping[str, NDArray[np.float64]]
 _LEAST, _MOST = 1e-3, 1e2  # of a choice

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.proofs.gram import Quadratic, summed
-from theory.proofs.tight import Bracket, Programme
+from fedtheory.theory.proofs.gram import Quadratic, summed
+from fedtheory.theory.proofs.tight import Bracket, Programme
 
 PRELUDE = """\
 Require Import Reals List QArith rules squares.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from theory.proofs.gram import Quadratic, summed
+from fedtheory.theory.proofs.gram import Quadratic, summed
 
 Matrix = list[list[Fraction]]
 _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions

@@ -14,11 +14,24 @@ import sympy
 from sympy.concrete.summations import Sum
 from sympy.core.relational import Relational
 
-from theory import catalogue
-from theory.names import unknown
-from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.printing import plain
-from theory.statement import NUMBER, Bound, Evidence, F, Order, Rates, Relations, Statement, Status, Symbol, Verdict, X
+from fedtheory.theory import catalogue
+from fedtheory.theory.names import unknown
+from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from fedtheory.theory.printing import plain
+from fedtheory.theory.statement import (
+    NUMBER,
+    Bound,
+    Evidence,
+    F,
+    Order,
+    Rates,
+    Relations,
+    Statement,
+    Status,
+    Symbol,
+    Verdict,
+    X,
+)
 
 
 class UnitsError(ValueError):

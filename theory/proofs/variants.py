@@ -12,11 +12,11 @@ from enum import StrEnum
 
 import sympy
 
-from theory.proofs.argument import Argument
-from theory.proofs.forms import Objective, PenalisedInfimum, vector
-from theory.proofs.rules import PENALISED_POLYAK, PENALISED_SMOOTH
-from theory.properties import Property, closed
-from theory.statement import Premise
+from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.forms import Objective, PenalisedInfimum, vector
+from fedtheory.theory.proofs.rules import PENALISED_POLYAK, PENALISED_SMOOTH
+from fedtheory.theory.properties import Property, closed
+from fedtheory.theory.statement import Premise
 
 _OF_FUNCTIONS = (
     Property.SMOOTH_ABOVE,

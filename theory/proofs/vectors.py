@@ -21,10 +21,10 @@ import numpy as np
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.notation import NOTATION, Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.proofs.arithmetic import decide
-from theory.proofs.forms import Function, gradient, value
-from theory.statement import Status, Verdict
+from fedtheory.theory.notation import NOTATION, Bregman, Expectation, Grad, Inner, Norm, Value
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.proofs.forms import Function, gradient, value
+from fedtheory.theory.statement import Status, Verdict
 
 if TYPE_CHECKING:
     import cvxpy  # takes a second to load, and only a search for a certificate needs it

@@ -4,7 +4,7 @@ The import of a module declares its statements; the order below is the catalogue
 The errata are in `errata.toml`.
 """
 
-from theory.sfl import (  # noqa: F401, I001
+from fedtheory.theory.sfl import (  # noqa: F401, I001
     setting,
     lemmas,
     sequential,
@@ -15,8 +15,8 @@ from theory.sfl import (  # noqa: F401, I001
     corrected,
     sharp,
 )
-from theory.sfl.symbols import sfl as paper
-from theory.errata import declare
+from fedtheory.theory.sfl.symbols import sfl as paper
+from fedtheory.theory.errata import declare
 
 declare(paper)
 

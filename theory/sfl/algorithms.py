@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.listing import (
+from fedtheory.theory.listing import (
     Cases,
     Expression,
     Gradient,

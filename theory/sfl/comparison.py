@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sympy import Expr, Ge, Le, exp, sqrt
 
-from theory.sfl.sequential import convex_cases, curved, long_enough, sampled
-from theory.sfl.setting import independent
-from theory.sfl.symbols import *
-from theory.statement import Order, Words, implied, soft_order
+from fedtheory.theory.sfl.sequential import convex_cases, curved, long_enough, sampled
+from fedtheory.theory.sfl.setting import independent
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Order, Words, implied, soft_order
 
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case
 

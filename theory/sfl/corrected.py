@@ -1,6 +1,6 @@
 """Corrected and completed statements, each with its own proof, and the errata.
 
-The constants are ours; the ledgers of `theory.sfl.checks.ledgers` prove them.  The paper claims nothing of this.
+The constants are ours; the ledgers of `fedtheory.theory.sfl.checks.ledgers` prove them.  The paper claims nothing of this.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sympy
 from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
-from theory.notation import Expectation, Grad, equal
-from theory.sfl.sequential import (
+from fedtheory.theory.notation import Expectation, Grad, equal
+from fedtheory.theory.sfl.sequential import (
     above_optimum,
     few,
     growing,
@@ -18,9 +18,9 @@ from theory.sfl.sequential import (
     sampled,
     w_r,
 )
-from theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
-from theory.sfl.symbols import *
-from theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
+from fedtheory.theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
 

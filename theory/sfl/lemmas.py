@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum, exp, log
 
-from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
-from theory.sfl.setting import cases, smooth, unbiased, variance
-from theory.sfl.symbols import *
-from theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
+from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
+from fedtheory.theory.sfl.setting import cases, smooth, unbiased, variance
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
 
 E = Expectation
 xi, ei = IndexedBase("x_seq", real=True)[i], IndexedBase("e", real=True)[i]  # Lemma 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sympy
 from sympy import Rational, Sum, exp, sqrt
 
-from theory.notation import equal
-from theory.sfl.sequential import (
+from fedtheory.theory.notation import equal
+from fedtheory.theory.sfl.sequential import (
     above_optimum,
     away_from_optimum,
     convex_cases,
@@ -27,9 +27,16 @@ from theory.sfl.sequential import (
     vanishing,
     w_r,
 )
-from theory.sfl.setting import heterogeneity_at_optimum, independent, lower_bounded, smooth, unbiased, variance
-from theory.sfl.symbols import *
-from theory.statement import Application, Relations, at_most, implied, order, soft_order
+from fedtheory.theory.sfl.setting import (
+    heterogeneity_at_optimum,
+    independent,
+    lower_bounded,
+    smooth,
+    unbiased,
+    variance,
+)
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Application, Relations, at_most, implied, order, soft_order
 
 # Assumptions 1 to 3 in the convex and non-convex case, and the independence of the clients' samples
 in_parallel = [*convex_cases, independent]

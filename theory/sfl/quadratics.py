@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sympy import Abs, Eq, Expr, IndexedBase, Le, Rational, S as Number, Sum
 
-from theory.notation import Expectation, Value, equal
-from theory.sfl.symbols import M, delta, m, sfl, x, zeta_star
-from theory.statement import Relations, Words
+from fedtheory.theory.notation import Expectation, Value, equal
+from fedtheory.theory.sfl.symbols import M, delta, m, sfl, x, zeta_star
+from fedtheory.theory.statement import Relations, Words
 
 F_1 = sfl.symbol("F_1", "F_1", "objective of client 1", sfl.symbols["F"].dimension)
 F_2 = sfl.symbol("F_2", "F_2", "objective of client 2", sfl.symbols["F"].dimension)

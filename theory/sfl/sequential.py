@@ -8,8 +8,8 @@ import sympy
 from sympy import IndexedBase, Le, Min, Rational, Sum, exp, sqrt
 from sympy.core.relational import Relational
 
-from theory.notation import equal
-from theory.sfl.setting import (
+from fedtheory.theory.notation import equal
+from fedtheory.theory.sfl.setting import (
     cases,
     heterogeneity,
     heterogeneity_at_optimum,
@@ -18,8 +18,8 @@ from theory.sfl.setting import (
     unbiased,
     variance,
 )
-from theory.sfl.symbols import *
-from theory.statement import (
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import (
     Application,
     Bound,
     Condition,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Ne, Sum
 
-from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
-from theory.properties import Property
-from theory.sfl import algorithms
-from theory.sfl.symbols import *
-from theory.statement import Relations, Words, X
+from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
+from fedtheory.theory.properties import Property
+from fedtheory.theory.sfl import algorithms
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Relations, Words, X
 
 xi = IndexedBase("x", real=True)[i]  # x_i
 mean_xi = Sum(xi, (i, 1, n)) / n

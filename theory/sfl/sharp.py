@@ -1,4 +1,4 @@
-"""Sharper theorems than the printed ones; `theory.sfl.checks.sharp` proves them.
+"""Sharper theorems than the printed ones; `fedtheory.theory.sfl.checks.sharp` proves them.
 
 The constants are ours; the paper claims nothing of this.  `sharp` keeps the printed contraction, `faster` has twice its
 rate.  Theorems 1 and 2 are about all clients; (42), (46), (54), (71), (73), (80) are about S of M clients in a round.
@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 import sympy
 from sympy import Rational, exp, factor_terms
 
-from theory.sfl.corrected import contracting, lemma7_cubic
-from theory.sfl.sequential import curved, left_out, r, sampled, w_r
-from theory.sfl.symbols import *
-from theory.statement import Application, Condition, Statement, at_most
+from fedtheory.theory.sfl.corrected import contracting, lemma7_cubic
+from fedtheory.theory.sfl.sequential import curved, left_out, r, sampled, w_r
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Application, Condition, Statement, at_most
 
 _0, _1, _half = sympy.Integer(0), sympy.Integer(1), Rational(1, 2)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from theory.statement import NUMBER, F, Paper, X
+from fedtheory.theory.statement import NUMBER, F, Paper, X
 
 sfl = Paper(
     "sfl",

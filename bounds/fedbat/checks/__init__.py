@@ -2,7 +2,8 @@
 
 Operator.      Exact, over all outcomes at rational points.
 Updates.       The relations, with the symbols' values from runs with known draws.
-Algorithm 1.   Its lines are executed and compared with `simulations.algorithms.fedbat`; they are also run at the ends of the
+Algorithm 1.   Its lines are executed and compared with `fedtheory.simulations.algorithms.fedbat`; they are also run at the
+ends of the
                parameters' range.  In (14) alpha_e of (10) is what is learned; as printed, (14) is undefined at the ends.
 Assumptions.   They can be met, and with no smaller constant.
 Baselines.     The paper's sentences about them, compared with the implementations.
@@ -13,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from bounds.fedbat.checks import assumptions, baselines, listings, operator, updates
-from bounds.fedbat.checks.listings import listing
-from simulations.algorithms.fedbat import VARIANTS
-from theory.statement import Evidence, EvidenceKind, Statement, Verdict
+from fedtheory.bounds.fedbat.checks import assumptions, baselines, listings, operator, updates
+from fedtheory.bounds.fedbat.checks.listings import listing
+from fedtheory.simulations.algorithms.fedbat import VARIANTS
+from fedtheory.theory.statement import Evidence, EvidenceKind, Statement, Verdict
 
 Check = Callable[[Statement, bool], Verdict]
 

@@ -1,6 +1,6 @@
 """The objective, Gamma and Assumptions 1 to 4: met with certified constants, and with no smaller ones.
 
-Assumption 5 is about the operator: see `bounds.fedbat.checks.operator`.
+Assumption 5 is about the operator: see `fedtheory.bounds.fedbat.checks.operator`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedbat.checks.replay import clients_of, shares_of
-from bounds.trials.cases import Case, met
-from bounds.trials.problems import (
+from fedtheory.bounds.fedbat.checks.replay import clients_of, shares_of
+from fedtheory.bounds.trials.cases import Case, met
+from fedtheory.bounds.trials.problems import (
     FAMILY,
     SAMPLES,
     Client,
@@ -24,11 +24,11 @@ from bounds.trials.problems import (
     points,
     samples,
 )
-from simulations.functions import Function, huber, logcosh
-from simulations.problems import Problem, start_of_clients
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
-from theory.statement import Relations, Statement, Verdict
+from fedtheory.simulations.functions import Function, huber, logcosh
+from fedtheory.simulations.problems import Problem, start_of_clients
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory.statement import Relations, Statement, Verdict
 
 # ------------------------------------------------------------------------------------------- (1), Gamma
 

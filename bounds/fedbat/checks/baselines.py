@@ -10,13 +10,13 @@ from math import sqrt
 
 import numpy as np
 
-from bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from bounds.trials.cases import Case, Vector, compared, met
-from simulations.algorithms.fedbat import BASELINES, SIGNS, BiFL, EFSignSGD, Layers, ZeroFL
-from simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
-from simulations.draws import Draws
-from simulations.problems.quadratic import Quadratic, generate
-from theory.statement import Statement, Status, Verdict
+from fedtheory.bounds.fedbat.checks.replay import ROUNDING, Replay, layered
+from fedtheory.bounds.trials.cases import Case, Vector, compared, met
+from fedtheory.simulations.algorithms.fedbat import BASELINES, SIGNS, BiFL, EFSignSGD, Layers, ZeroFL
+from fedtheory.simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory.statement import Statement, Status, Verdict
 
 _POINTS = tuple(
     tuple(Fraction(v, 4) for v in point)
@@ -40,9 +40,13 @@ def sign(statement: Statement, full: bool = False) -> Verdict:
             ((_, out),) = Sign(float(alpha)).law(m)
             known = {"alpha": alpha, "sign_m": _signs(m), "m_hat": Vector(out)}
             cases.append(Case(f"alpha = {float(alpha):g}, m = {Vector(m)}", known))
-    family = f"simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}"
+    family = (
+        f"fedtheory.simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}"
+    )
     return compared(
-        statement.claim, cases, f"{family}; the last alpha is that of SignSGD in simulations.algorithms.fedbat"
+        statement.claim,
+        cases,
+        f"{family}; the last alpha is that of SignSGD in fedtheory.simulations.algorithms.fedbat",
     )
 
 
@@ -65,8 +69,8 @@ def _fed_back() -> Iterator[Case]:
 def error_feedback(statement: Statement, full: bool = False) -> Verdict:
     """EF-SignSGD: m includes the stored error, mhat is sent, and the rest is stored again."""
     family = (
-        "simulations.algorithms.fedbat.EFSignSGD on noisy quadratics, 5 rounds of 3 steps, all of 4 clients and 2 of them, "
-        "equal and unequal weights, mhat from the clients' memory"
+        "fedtheory.simulations.algorithms.fedbat.EFSignSGD on noisy quadratics, 5 rounds of 3 steps, all of 4 clients "
+        "and 2 of them, equal and unequal weights, mhat from the clients' memory"
     )
     return met(statement.claim, _fed_back(), family, ROUNDING)
 
@@ -79,7 +83,7 @@ def noisy(statement: Statement, full: bool = False) -> Verdict:
         for noise in (0.01, 0.1, 1.0)
         for v in noise * np.linspace(-4, 4, 33)
     )  # fmt: skip
-    family = "simulations.compressors.NoisySign, sigma = 0.01, 0.1, 1, m_i to 4 sigma"
+    family = "fedtheory.simulations.compressors.NoisySign, sigma = 0.01, 0.1, 1, m_i to 4 sigma"
     verdict = met(statement.claim, places, family, ROUNDING)
     if verdict.status is not Status.TESTED:
         return verdict
@@ -92,7 +96,7 @@ def noisy(statement: Statement, full: bool = False) -> Verdict:
     return replace(
         verdict,
         says=f"{verdict.says}; in {count} draws with alpha = {Q.alpha}, sigma = {Q.noise} (Noisy-SignSGD in "
-        f"simulations.algorithms.fedbat) the frequency of plus signs agrees up to {most:.2g} standard errors",
+        f"fedtheory.simulations.algorithms.fedbat) the frequency of plus signs agrees up to {most:.2g} standard errors",
     )
 
 
@@ -150,7 +154,7 @@ def quantised(statement: Statement, full: bool = False) -> Verdict:
             if not (off[0] <= 1e-9 and off[1] < 1):
                 return Verdict(Status.REFUTED, f"{run}: not a level next to m", witness={"b": b, "sent": sent.tolist()})
     family = (
-        f"FedPAQ at 3 and 4 bits in simulations.algorithms.fedbat: the bits on the wire, without the norm; {seen} "
+        f"FedPAQ at 3 and 4 bits in fedtheory.simulations.algorithms.fedbat: the bits on the wire, without the norm; {seen} "
         "entries of a single client's updates, each at a level next to its value; the number of levels"
     )
     return met(statement.claim, places, family, ROUNDING)
@@ -172,8 +176,8 @@ def pruned(statement: Statement, full: bool = False) -> Verdict:
                     Status.REFUTED, f"{run}: shares {zeros}", witness={"sparsity": sparsity, "shares": zeros}
                 )
     family = (
-        "simulations.algorithms.fedbat.ZeroFL on a quadratic in 100 coordinates, one client: the share of zeros in the "
-        "weights at every local step, and in the sent update; one half with sparsity = 0.5"
+        "fedtheory.simulations.algorithms.fedbat.ZeroFL on a quadratic in 100 coordinates, one client: the share of zeros "
+        "in the weights at every local step, and in the sent update; one half with sparsity = 0.5"
     )
     return met(statement.claim, places, family, ROUNDING)
 
@@ -202,8 +206,8 @@ def binary(statement: Statement, full: bool = False) -> Verdict:
     if not latent <= ROUNDING:
         return Verdict(Status.REFUTED, "BiFL-Full does not upload v", witness={"apart": latent})
     family = (
-        "simulations.algorithms.fedbat.BiFL on noisy quadratics, three layers, one client, alpha = ||v||_1 / d_l: the "
-        "point of every gradient, and the upload; BiFL-Full uploads v"
+        "fedtheory.simulations.algorithms.fedbat.BiFL on noisy quadratics, three layers, one client, alpha = ||v||_1 / d_l: "
+        "the point of every gradient, and the upload; BiFL-Full uploads v"
     )
     return met(statement.claim, places, family, ROUNDING)
 

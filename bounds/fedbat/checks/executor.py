@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedbat.checks.replay import evaluated
-from bounds.trials.cases import relations
-from bounds.trials.listings import At, Block, Executor, Undefined
-from bounds.trials.problems import Client
-from simulations.algorithms.fedbat import Layers
-from simulations.binarisation import binarise, derivatives
-from simulations.problems import Array
-from theory import catalogue
-from theory.listing import Do, End, Expression, For, Function, Listing, Name, Step
+from fedtheory.bounds.fedbat.checks.replay import evaluated
+from fedtheory.bounds.trials.cases import relations
+from fedtheory.bounds.trials.listings import At, Block, Executor, Undefined
+from fedtheory.bounds.trials.problems import Client
+from fedtheory.simulations.algorithms.fedbat import Layers
+from fedtheory.simulations.binarisation import binarise, derivatives
+from fedtheory.simulations.problems import Array
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Do, End, Expression, For, Function, Listing, Name, Step
 
 
 def _right(id_: str, index: int = 0) -> Any:

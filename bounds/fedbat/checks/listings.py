@@ -1,4 +1,4 @@
-"""Algorithm 1: its lines against `simulations.algorithms.fedbat`, and the printed lines at the ends of their range.
+"""Algorithm 1: its lines against `fedtheory.simulations.algorithms.fedbat`, and the printed lines at their ends.
 
 In floating point, step by step with the same draws.
 """
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedbat.checks.executor import Machine
-from bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from bounds.trials.listings import Undefined, Unreadable, stopped
-from simulations.algorithms.base import participating
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic
-from theory.listing import Listing
-from theory.statement import Statement, Status, Verdict
+from fedtheory.bounds.fedbat.checks.executor import Machine
+from fedtheory.bounds.fedbat.checks.replay import ROUNDING, Replay, layered
+from fedtheory.bounds.trials.listings import Undefined, Unreadable, stopped
+from fedtheory.simulations.algorithms.base import participating
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.statement import Statement, Status, Verdict
 
 Build = Callable[..., Any]  # of FedBAT
 
@@ -93,7 +93,7 @@ def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdic
         "the lines, executed with the relations of (11) to (14), read with alpha_e of (10) as what is learned, on "
         f"{runs} runs of {run.rounds} rounds on noisy quadratics (three layers; 2, 3 and all of 4 clients; equal and "
         f"unequal weights; tau = 1 to 5, phi from 0 to 3/4, rho = 0, 2, 6), take {steps} gradients at the points of "
-        "simulations.algorithms.fedbat.FedBAT, and give its w, with the same draws",
+        "fedtheory.simulations.algorithms.fedbat.FedBAT, and give its w, with the same draws",
     )
 
 

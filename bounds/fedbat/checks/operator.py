@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import sympy
 
-from bounds import evaluate
-from bounds.trials.cases import Case, Vector, compared, fraction, known_at, number, relations, root
-from simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
-from theory import catalogue
-from theory.proofs.instances import Law, sides
-from theory.statement import Relations, Statement, Status, Verdict
+from fedtheory.bounds import evaluate
+from fedtheory.bounds.trials.cases import Case, Vector, compared, fraction, known_at, number, relations, root
+from fedtheory.simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.instances import Law, sides
+from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 Point = tuple[Fraction, ...]
 
@@ -51,7 +51,7 @@ def clipped(statement: Statement, full: bool = False) -> Verdict:
         known = {"x": x, "alpha": alpha, "zeta": zeta}
         S = {"S_noisy": number(inner, Case("", known)), "S_value": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known | S))
-    return compared(statement.claim, cases, f"simulations.binarisation.binarise, {_GRID}")
+    return compared(statement.claim, cases, f"fedtheory.simulations.binarisation.binarise, {_GRID}")
 
 
 def slopes(statement: Statement, full: bool = False) -> Verdict:
@@ -63,17 +63,19 @@ def slopes(statement: Statement, full: bool = False) -> Verdict:
         known = {"x": x, "alpha": alpha, "zeta": zeta, "S_by_x": by_x, "S_by_alpha": by_alpha}
         found.append((known, _by_autograd(*at)))
     cases = [Case(f"x = {k['x']}, alpha = {k['alpha']}, zeta = {k['zeta']}", k) for k, _ in found]
-    verdict = compared(statement.claim, cases, f"simulations.binarisation.derivatives, {_GRID}")
+    verdict = compared(statement.claim, cases, f"fedtheory.simulations.binarisation.derivatives, {_GRID}")
     for known, autograd in found:
         if autograd != (known["S_by_x"], known["S_by_alpha"]):
             witness = {name: str(v) for name, v in known.items()} | {"by autograd": str(autograd)}
             return Verdict(Status.REFUTED, "the torch operator has other derivatives", witness=witness)
-    return replace(verdict, says=f"{verdict.says}; the same by autograd through simulations.networks.straight_through")
+    return replace(
+        verdict, says=f"{verdict.says}; the same by autograd through fedtheory.simulations.networks.straight_through"
+    )
 
 
 def _by_autograd(x: list[float], alpha: float, zeta: list[float]) -> tuple[Fraction, Fraction]:
     """dS/dx and dS/dalpha of the torch operator."""
-    from simulations.networks.straight_through import slopes as by_autograd  # torch takes seconds to import
+    from fedtheory.simulations.networks.straight_through import slopes as by_autograd  # torch takes seconds to import
 
     by_x, by_alpha = by_autograd(x, alpha, zeta)
     return Fraction(float(by_x[0])), Fraction(by_alpha)
@@ -87,7 +89,9 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
     for x, alpha, zeta in _scalars(1):
         known = {"x": x, "alpha": alpha, "zeta": zeta, "S_noisy": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known))
-    verdict = compared(statement.claim, cases, f"simulations.binarisation.binarise, {_GRID}, where |x| <= alpha")
+    verdict = compared(
+        statement.claim, cases, f"fedtheory.simulations.binarisation.binarise, {_GRID}, where |x| <= alpha"
+    )
     if verdict.status is not Status.TESTED:
         return verdict
     for alpha, j in product(_STEPS, range(-4, 5)):
@@ -131,7 +135,7 @@ def initial(statement: Statement, full: bool = False) -> Verdict:
                                   "alpha_prime": Fraction(mean_size([float(v) for v in m]))})
         for m in _UPDATES
     ]  # fmt: skip
-    verdict = compared(statement.claim, cases, f"simulations.binarisation.mean_size at {len(cases)} layers")
+    verdict = compared(statement.claim, cases, f"fedtheory.simulations.binarisation.mean_size at {len(cases)} layers")
     if verdict.status is not Status.TESTED:
         return verdict
     tried = 0
@@ -311,7 +315,7 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
     shrunk = ", ".join(f"{np.median(g):.3g} in d = {d}" for d, g in gains.items() if d > 1)
     return Verdict(
         Status.TESTED,
-        f"simulations.binarisation.least_error on normal and structured x in one to a hundred dimensions, {count} "
+        f"fedtheory.simulations.binarisation.least_error on normal and structured x in one to a hundred dimensions, {count} "
         f"comparisons, left at most {' and '.join(f'{share:.4g}' for share in shares.values())} of the right side; for "
         f"normal x the error with ||x||_inf is (median) {shrunk} times the least error; the least error is "
         f"at most {worst:.6g} (1 - 1/d) ||x||^2, that with ||x||_inf (d - 1) ||x||^2.  But the alpha of least error makes S "

@@ -12,15 +12,15 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from bounds.trials.cases import ROUNDING
-from bounds.trials.listings import KnownDraws
-from bounds.trials.problems import Client
-from simulations.algorithms.base import participating
-from simulations.algorithms.fedbat import FedBAT
-from simulations.draws import Draw
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic, generate
-from theory.proofs.instances import interpret
+from fedtheory.bounds.trials.cases import ROUNDING
+from fedtheory.bounds.trials.listings import KnownDraws
+from fedtheory.bounds.trials.problems import Client
+from fedtheory.simulations.algorithms.base import participating
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.draws import Draw
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory.proofs.instances import interpret
 
 
 @dataclass(frozen=True, eq=False)

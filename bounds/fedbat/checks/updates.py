@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sympy.core.relational import Relational
 
-from bounds.fedbat.checks.replay import (
+from fedtheory.bounds.fedbat.checks.replay import (
     ROUNDING,
     Replay,
     Round,
@@ -23,18 +23,18 @@ from bounds.fedbat.checks.replay import (
     settle,
     shares_of,
 )
-from bounds.trials.cases import Case, Operator, Vector, failed, met, number, relations
-from bounds.trials.problems import Client
-from simulations.algorithms.base import FLOAT
-from simulations.algorithms.fedbat import FedBAT, Layers
-from simulations.algorithms.fedcom import FedPAQ
-from simulations.binarisation import binarise, derivatives, wire_bits
-from simulations.compressors import Sign
-from simulations.problems import Array
-from theory import catalogue
-from theory.printing import plain
-from theory.proofs.instances import sides
-from theory.statement import Record, Relations, Statement, Status, Verdict
+from fedtheory.bounds.trials.cases import Case, Operator, Vector, failed, met, number, relations
+from fedtheory.bounds.trials.problems import Client
+from fedtheory.simulations.algorithms.base import FLOAT
+from fedtheory.simulations.algorithms.fedbat import FedBAT, Layers
+from fedtheory.simulations.algorithms.fedcom import FedPAQ
+from fedtheory.simulations.binarisation import binarise, derivatives, wire_bits
+from fedtheory.simulations.compressors import Sign
+from fedtheory.simulations.problems import Array
+from fedtheory.theory import catalogue
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.instances import sides
+from fedtheory.theory.statement import Record, Relations, Statement, Status, Verdict
 
 # --------------------------------------------------------------------------------------- aggregation, (2), (3), (11)
 

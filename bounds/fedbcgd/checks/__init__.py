@@ -1,6 +1,7 @@
 """Checks of the FedBCGD paper's listings, update rules, assumptions and figures.
 
-Algorithms.    The lines are executed exactly as written and compared with `simulations.algorithms.fedbcgd`; the errors of
+Algorithms.    The lines are executed exactly as written and compared with `fedtheory.simulations.algorithms.fedbcgd`; the
+errors of
                the printed lines are shown in fractions.
 Assumptions.   They can be met, and with no smaller constant.
 Figures.       Their rows on small data of our own, beside the paper's; Figures 3 and 6 need the paper's networks.
@@ -10,10 +11,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from bounds.fedbcgd.checks import assumptions, figures, listings
-from bounds.fedbcgd.checks.listings import listing
-from simulations.algorithms.fedbcgd import ABLATIONS, VARIANTS
-from theory.statement import Evidence
+from fedtheory.bounds.fedbcgd.checks import assumptions, figures, listings
+from fedtheory.bounds.fedbcgd.checks.listings import listing
+from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, VARIANTS
+from fedtheory.theory.statement import Evidence
 
 
 def evidence() -> list[Evidence]:

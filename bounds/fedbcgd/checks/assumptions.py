@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedbcgd.checks.listings import each
-from bounds.trials.cases import Case, met
-from bounds.trials.problems import (
+from fedtheory.bounds.fedbcgd.checks.listings import each
+from fedtheory.bounds.trials.cases import Case, met
+from fedtheory.bounds.trials.problems import (
     FAMILY,
     SAMPLES,
     Client,
@@ -25,13 +25,13 @@ from bounds.trials.problems import (
     quadratic_example,
     samples,
 )
-from simulations import data, partitions
-from simulations.problems import Array
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.quadratic import generate
-from simulations.problems.sigmoid import SigmoidERM
-from theory import catalogue
-from theory.statement import Relations, Statement, Verdict
+from fedtheory.simulations import data, partitions
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Relations, Statement, Verdict
 
 
 def _relations(statement: Statement) -> Relations:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from bounds.trials.listings import At, Block, Executor, KnownDraws, Place, Undefined, Vector
-from simulations.algorithms.base import exact
-from simulations.algorithms.fedbcgd import parameter_blocks
-from theory.listing import Entry, Expression, For, Gradient, Joined, Let, Listing, Name, Step
+from fedtheory.bounds.trials.listings import At, Block, Executor, KnownDraws, Place, Undefined, Vector
+from fedtheory.simulations.algorithms.base import exact
+from fedtheory.simulations.algorithms.fedbcgd import parameter_blocks
+from fedtheory.theory.listing import Entry, Expression, For, Gradient, Joined, Let, Listing, Name, Step
 
 Part = int | str  # a block 1..N, "s" for the shared one, "" for all coordinates
 

@@ -17,20 +17,20 @@ from typing import Any
 import numpy as np
 import sympy
 
-from bounds.fedbcgd.checks.listings import Point, each
-from simulations import data, partitions, run
-from simulations.algorithms.base import FLOAT
-from simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
-from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from simulations.compressors import Identity
-from simulations.data import Dataset
-from simulations.problems import Array, Problem
-from simulations.problems.logistic import Logistic, lightly_regularised
-from simulations.problems.sigmoid import SigmoidERM
-from simulations.problems.two_part import TwoPart
-from theory import catalogue
-from theory.proofs.instances import sides
-from theory.statement import Record, Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.fedbcgd.checks.listings import Point, each
+from fedtheory.simulations import data, partitions, run
+from fedtheory.simulations.algorithms.base import FLOAT
+from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from fedtheory.simulations.compressors import Identity
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
+from fedtheory.simulations.problems.sigmoid import SigmoidERM
+from fedtheory.simulations.problems.two_part import TwoPart
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.instances import sides
+from fedtheory.theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
 
 def _record(statement: Statement) -> Record:

@@ -17,8 +17,8 @@ import numpy as np
 import sympy
 from sympy import IndexedBase, Sum, expand
 
-from bounds.fedbcgd.checks.executor import Machine, Replay, slices
-from bounds.trials.listings import (
+from fedtheory.bounds.fedbcgd.checks.executor import Machine, Replay, slices
+from fedtheory.bounds.trials.listings import (
     ROUNDING,
     Parabola,
     Place,
@@ -31,23 +31,23 @@ from bounds.trials.listings import (
     parabolas,
     stopped,
 )
-from bounds.trials.problems import Client, logistic
-from simulations.algorithms.base import Memory
-from simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
-from simulations.draws import Draws
-from simulations.exact import rational
-from simulations.problems import Array
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import generate
-from theory import catalogue
-from theory.fedbcgd import algorithms
-from theory.listing import Listing
-from theory.notation import Expectation, Grad
-from theory.printing import plain
-from theory.proofs.instances import interpret, sides
-from theory.proofs.vectors import equated
-from theory.properties import Property
-from theory.statement import Record, Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.trials.problems import Client, logistic
+from fedtheory.simulations.algorithms.base import Memory
+from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.exact import rational
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd import algorithms
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.notation import Expectation, Grad
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.instances import interpret, sides
+from fedtheory.theory.proofs.vectors import equated
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
 Build = Callable[..., Any]  # an algorithm of `simulations`, from the settings of a run
 
@@ -116,8 +116,8 @@ def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
         Status.TESTED,
         f"the lines, executed on {len(replays())} runs of {replays()[0].rounds} rounds on noisy quadratics (d = 5, blocks "
         f"of unequal size, a shared block or none, 2 to 4 of 3 or 4 clients, T = 1 to 3, lam = {replays()[0].lam:g}), give "
-        f"{' and '.join(['x', *remembered])} of simulations.algorithms.fedbcgd.{type(algorithm).__name__} with the same "
-        f"draws: {_form(algorithm)}",
+        f"{' and '.join(['x', *remembered])} of fedtheory.simulations.algorithms.fedbcgd.{type(algorithm).__name__} with "
+        f"the same draws: {_form(algorithm)}",
     )
 
 

@@ -1,6 +1,7 @@
 """Checks of the FedCOM paper's listings, assumptions and figures.
 
-Algorithms.    The lines are executed exactly as written and compared with `simulations.algorithms.fedcom`; the errors of
+Algorithms.    The lines are executed exactly as written and compared with `fedtheory.simulations.algorithms.fedcom`; the
+errors of
                the printed lines are shown in fractions.
 Assumptions.   They can be met, and with no smaller constant.
 Figures.       Their sentences on small data of our own, and on quadratics by exact expectations.
@@ -10,10 +11,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from bounds.fedcom.checks import assumptions, figures, listings
-from bounds.fedcom.checks.listings import WITH_MEMORY, fedcom, fedcomgate, fedgate, listing, option, sparse
-from simulations.compressors import Identity
-from theory.statement import Evidence
+from fedtheory.bounds.fedcom.checks import assumptions, figures, listings
+from fedtheory.bounds.fedcom.checks.listings import WITH_MEMORY, fedcom, fedcomgate, fedgate, listing, option, sparse
+from fedtheory.simulations.compressors import Identity
+from fedtheory.theory.statement import Evidence
 
 
 def evidence() -> list[Evidence]:

@@ -15,9 +15,9 @@ from math import prod
 
 import numpy as np
 
-from bounds.trials.cases import Case, Operator, Vector, compared, known_at, met
-from bounds.trials.problems import FAMILY, Example, examples, quadratic_example, samples
-from simulations.compressors import (
+from fedtheory.bounds.trials.cases import Case, Operator, Vector, compared, known_at, met
+from fedtheory.bounds.trials.problems import FAMILY, Example, examples, quadratic_example, samples
+from fedtheory.simulations.compressors import (
     QSGD,
     Bernoulli,
     Compressor,
@@ -28,8 +28,8 @@ from simulations.compressors import (
     Sparsifier,
     StochasticSign,
 )
-from simulations.problems.quadratic import Quadratic, generate
-from theory.statement import Relations, Statement, Verdict
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory.statement import Relations, Statement, Verdict
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bounds.trials.listings import At, Executor, KnownDraws, Place, Undefined, Vector
-from simulations.algorithms.fedcom import UNCOMPRESSED, variance_factor
-from simulations.compressors import Compressor, Identity, RandK, TopK
-from theory.listing import Listing
+from fedtheory.bounds.trials.listings import At, Executor, KnownDraws, Place, Undefined, Vector
+from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, variance_factor
+from fedtheory.simulations.compressors import Compressor, Identity, RandK, TopK
+from fedtheory.theory.listing import Listing
 
 
 @dataclass(kw_only=True)

@@ -17,20 +17,20 @@ from typing import Any
 import numpy as np
 from sympy.core.relational import Equality
 
-from bounds.fedcom.checks.listings import tracking_errors
-from simulations import data, partitions, run
-from simulations.algorithms.fedcom import SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, SparseFedCOMGATE
-from simulations.compressors import QSGD, Compressor, Identity, RandK, TopK
-from simulations.data import Dataset
-from simulations.exact import expectation
-from simulations.partitions import Partition
-from simulations.problems import Array
-from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic, generate
-from theory import catalogue
-from theory.listing import Listing
-from theory.proofs.instances import sides
-from theory.statement import Record, Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.fedcom.checks.listings import tracking_errors
+from fedtheory.simulations import data, partitions, run
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, SparseFedCOMGATE
+from fedtheory.simulations.compressors import QSGD, Compressor, Identity, RandK, TopK
+from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.exact import expectation
+from fedtheory.simulations.partitions import Partition
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.logistic import Logistic
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.proofs.instances import sides
+from fedtheory.theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
 
 def _analogue(says: str, against: Mapping[str, Any]) -> Verdict:

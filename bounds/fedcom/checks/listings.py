@@ -1,4 +1,4 @@
-"""Algorithms 1 to 5: their lines against `simulations.algorithms.fedcom`, and the behaviour of the printed lines.
+"""Algorithms 1 to 5: their lines against `fedtheory.simulations.algorithms.fedcom`, and the behaviour of the printed lines.
 
 In floating point on noisy quadratics, step by step with the same draws; in fractions on parabolas without noise.
 """
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedcom.checks.executor import Machine, Replay
-from bounds.trials.listings import (
+from fedtheory.bounds.fedcom.checks.executor import Machine, Replay
+from fedtheory.bounds.trials.listings import (
     Parabola,
     Undefined,
     Unreadable,
@@ -26,14 +26,14 @@ from bounds.trials.listings import (
     parabolas,
     stopped,
 )
-from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE
-from simulations.compressors import Compressor, Identity, RandK, TopK
-from simulations.problems import Array
-from simulations.problems.quadratic import generate
-from theory import catalogue
-from theory.listing import Listing
-from theory.proofs.instances import sides
-from theory.statement import Relations, Statement, Status, Verdict
+from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE
+from fedtheory.simulations.compressors import Compressor, Identity, RandK, TopK
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.proofs.instances import sides
+from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 Build = Callable[[Replay], Any]  # the implementation with the settings of a run
 
@@ -133,7 +133,7 @@ def listing(
         Status.TESTED,
         f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "
         f"to 3, Q one of {', '.join(Q.name for Q in compressors)}), give {' and '.join(['w', *remember])} of "
-        f"simulations.algorithms.fedcom.{type(build(compared[0])).__name__} with the same draws{also}",
+        f"fedtheory.simulations.algorithms.fedcom.{type(build(compared[0])).__name__} with the same draws{also}",
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from bounds.sfl.checks import assumptions, figures, listings, partitions
-from bounds.sfl.checks.listings import listing
-from bounds.sfl.checks.partitions import partitioned
-from simulations.algorithms.sfl import PFL, SFL
-from theory.statement import Evidence
+from fedtheory.bounds.sfl.checks import assumptions, figures, listings, partitions
+from fedtheory.bounds.sfl.checks.listings import listing
+from fedtheory.bounds.sfl.checks.partitions import partitioned
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.theory.statement import Evidence
 
 
 def evidence() -> list[Evidence]:

@@ -14,15 +14,15 @@ import numpy as np
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from bounds.trials.cases import Case, met, relations
-from bounds.trials.problems import FAMILY, SAMPLES, Example, examples, logistic, quadratic_example, samples
-from simulations.problems import Array
-from simulations.problems.quadratic import from_functions, generate
-from theory import catalogue
-from theory.notation import Grad, Norm
-from theory.proofs.arithmetic import decide
-from theory.proofs.instances import Values, sides
-from theory.statement import Relations, Statement, Status, Verdict
+from fedtheory.bounds.trials.cases import Case, met, relations
+from fedtheory.bounds.trials.problems import FAMILY, SAMPLES, Example, examples, logistic, quadratic_example, samples
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import from_functions, generate
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Grad, Norm
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.proofs.instances import Values, sides
+from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 
 def lower(statement: Statement, full: bool = False) -> Verdict:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import sympy
 
-from bounds.trials.cases import relations
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.moments import expectation
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic, from_functions
-from theory import catalogue
-from theory.notation import Value
-from theory.proofs.arithmetic import decide
-from theory.statement import Bound, Order, Record, Relations, Statement, Status, Verdict
+from fedtheory.bounds.trials.cases import relations
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.exact.moments import expectation
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic, from_functions
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Value
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.statement import Bound, Order, Record, Relations, Statement, Status, Verdict
 
 RESOLUTION = 1e-4  # the authors keep four decimals: all distances below it count as equal
 

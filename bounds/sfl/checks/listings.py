@@ -1,6 +1,6 @@
 """The listings of Algorithms 1 and 2, split learning, and the bias of local gradients.
 
-The printed lines are executed exactly as written, on quadratics, and compared with `simulations.algorithms`.
+The printed lines are executed exactly as written, on quadratics, and compared with `fedtheory.simulations.algorithms`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, cast
 import numpy as np
 import sympy
 
-from bounds.sfl.counterexamples import admits, uneven_steps
-from bounds.trials.listings import ROUNDING, At, Executor, KnownDraws, Place, Undefined, Unreadable, stopped
-from simulations import data, partitions
-from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.problems import Array
-from simulations.problems.quadratic import Quadratic, generate
-from simulations.problems.two_part import TwoPart
-from theory import catalogue
-from theory.listing import Gradient, Listing
-from theory.notation import Expectation
-from theory.proofs.instances import interpret, sides
-from theory.statement import Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.sfl.counterexamples import admits, uneven_steps
+from fedtheory.bounds.trials.listings import ROUNDING, At, Executor, KnownDraws, Place, Undefined, Unreadable, stopped
+from fedtheory.simulations import data, partitions
+from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.problems.two_part import TwoPart
+from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Gradient, Listing
+from fedtheory.theory.notation import Expectation
+from fedtheory.theory.proofs.instances import interpret, sides
+from fedtheory.theory.statement import Relations, Statement, Status, Verdict, Words
 
 
 @dataclass(kw_only=True)
@@ -133,8 +133,8 @@ def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) 
     return Verdict(
         Status.TESTED,
         f"the printed lines, executed on {len(_replays())} runs on quadratics (M = 2, 3, 4, K = 1, 2, 3, all clients), "
-        f"give the trajectories of simulations.algorithms.sfl.{algorithm.__name__}{also}; the averaged output is not "
-        "compared",
+        f"give the trajectories of fedtheory.simulations.algorithms.sfl.{algorithm.__name__}{also}; the averaged output is "
+        "not compared",
     )
 
 

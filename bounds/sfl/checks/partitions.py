@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from sympy.core.relational import Relational
 
-from bounds.sfl.checks.figures import settings_of
-from simulations import partitions
-from simulations.partitions import Partition
-from theory.notation import Expectation
-from theory.proofs.instances import TOLERANCE, Values, sides, value_at
-from theory.statement import Relations, Statement, Status, Verdict, Words
+from fedtheory.bounds.sfl.checks.figures import settings_of
+from fedtheory.simulations import partitions
+from fedtheory.simulations.partitions import Partition
+from fedtheory.theory.notation import Expectation
+from fedtheory.theory.proofs.instances import TOLERANCE, Values, sides, value_at
+from fedtheory.theory.statement import Relations, Statement, Status, Verdict, Words
 
 CONFIDENCE = 0.999  # of the two-sided interval of a mean over seeds
 

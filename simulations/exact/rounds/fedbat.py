@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.exact.rational import Fraction
+from fedtheory.simulations.exact.rational import Fraction
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 Vectors = tuple[tuple[Any, ...], ...]  # (N, d)

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from bounds.trials.arena import Arena, arena_evidence
-from bounds.trials.arena_search import Family, quadratic, search_evidence, varied
-from bounds.tuning import largest_step
 from fedanchor.algorithms import FedAnchor
-from simulations.problems.quadratic import generate
-from theory.statement import Evidence
+from fedtheory.bounds.trials.arena import Arena, arena_evidence
+from fedtheory.bounds.trials.arena_search import Family, quadratic, search_evidence, varied
+from fedtheory.bounds.tuning import largest_step
+from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.theory.statement import Evidence
 
 _problem = partial(generate, 5, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, seed=0)
 ARENAS = [

@@ -9,18 +9,27 @@ import numpy as np
 import sympy
 from sympy import Rational
 
-from bounds.quantities import FIELD
 from fedanchor.algorithms import FedAnchor
 from fedanchor.statements import Delta, E_r, K, L, M, R, gap, gap_last, gap_next, grad_sq, h, mu, sigma
-from simulations.engine import run
-from simulations.problems.quadratic import Quadratic
-from theory.proofs import own, rules, units
-from theory.proofs.argument import Argument, Fact, Language, as_evidence
-from theory.proofs.forms import Family, Infimum, Minimiser, Objective, StochasticGradient, gradient, value, vector
-from theory.proofs.ledger import powers
-from theory.proofs.rules import Noise
-from theory.proofs.sequences import lasting
-from theory.statement import Evidence
+from fedtheory.bounds.quantities import FIELD
+from fedtheory.simulations.engine import run
+from fedtheory.simulations.problems.quadratic import Quadratic
+from fedtheory.theory.proofs import own, rules, units
+from fedtheory.theory.proofs.argument import Argument, Fact, Language, as_evidence
+from fedtheory.theory.proofs.forms import (
+    Family,
+    Infimum,
+    Minimiser,
+    Objective,
+    StochasticGradient,
+    gradient,
+    value,
+    vector,
+)
+from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.proofs.rules import Noise
+from fedtheory.theory.proofs.sequences import lasting
+from fedtheory.theory.statement import Evidence
 
 OPEN: dict[str, str] = {}
 QUANTITIES = {"E_r": FIELD["drift"]}  # of a round; the other symbols are the field's

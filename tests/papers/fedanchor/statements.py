@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from theory.listing import Gradient, Line, Listing, Total, Variable, let, loop, names
-from theory.properties import Property
-from theory.statement import F, Paper, Words, X, at_most, implied
+from fedtheory.theory.listing import Gradient, Line, Listing, Total, Variable, let, loop, names
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import F, Paper, Words, X, at_most, implied
 
 paper = Paper("fedanchor", "Anchored local SGD", "A. Student, thesis chapter 3", step_sizes=("eta", "eta_tilde"))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbat.checks import claims, ledgers, operator, sharp, tables, tight
-from theory.proofs import scenes, units
-from theory.statement import Evidence
+from fedtheory.theory.fedbat.checks import claims, ledgers, operator, sharp, tables, tight
+from fedtheory.theory.proofs import scenes, units
+from fedtheory.theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
 OPEN = tables.OPEN

@@ -8,10 +8,10 @@ from functools import partial
 import sympy
 from sympy import Max
 
-from theory import catalogue
-from theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
-from theory.fedbat.checks.quantities import EVERY, F_fun, lowest, w_star
-from theory.fedbat.symbols import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
+from fedtheory.theory.fedbat.checks.quantities import EVERY, F_fun, lowest, w_star
+from fedtheory.theory.fedbat.symbols import (
     B,
     F_i_star,
     F_star,
@@ -27,12 +27,12 @@ from theory.fedbat.symbols import (
     q,
     tau,
 )
-from theory.printing import plain
-from theory.proofs.argument import Argument, Proof, as_evidence
-from theory.proofs.arithmetic import Decision, decide
-from theory.proofs.ledger import bound_of
-from theory.proofs.rules import ATTAINED, LOWEST_OF_CLIENT, MEAN_VALUE
-from theory.statement import Evidence, Order, Statement, Status, Verdict, Words
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.argument import Argument, Proof, as_evidence
+from fedtheory.theory.proofs.arithmetic import Decision, decide
+from fedtheory.theory.proofs.ledger import bound_of
+from fedtheory.theory.proofs.rules import ATTAINED, LOWEST_OF_CLIENT, MEAN_VALUE
+from fedtheory.theory.statement import Evidence, Order, Statement, Status, Verdict, Words
 
 
 def heterogeneity(p: Argument) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import sympy
 from sympy import Max
 
-from theory.fedbat.checks.quantities import (
+from fedtheory.theory.fedbat.checks.quantities import (
     EACH,
     EVERY,
     LANGUAGE,
@@ -29,7 +29,7 @@ from theory.fedbat.checks.quantities import (
     w_next,
     w_star,
 )
-from theory.fedbat.checks.steps import (
+from fedtheory.theory.fedbat.checks.steps import (
     AT,
     SYMBOLS,
     alike,
@@ -62,7 +62,7 @@ from theory.fedbat.checks.steps import (
     shown,
     update,
 )
-from theory.fedbat.symbols import (
+from fedtheory.theory.fedbat.symbols import (
     A_2,
     F_0,
     F_T,
@@ -112,12 +112,12 @@ from theory.fedbat.symbols import (
     v_spread,
     w_mean,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, for_printed, spread_out
-from theory.proofs.arithmetic import at_least
-from theory.proofs.forms import gradient, vector
-from theory.proofs.sequences import induction, telescope
-from theory.statement import Evidence
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, for_printed, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least
+from fedtheory.theory.proofs.forms import gradient, vector
+from fedtheory.theory.proofs.sequences import induction, telescope
+from fedtheory.theory.statement import Evidence
 
 # Appendix C: from one step to the end
 

@@ -9,9 +9,9 @@ from typing import Any
 import sympy
 from sympy import Rational, floor, sqrt
 
-from theory import catalogue
-from theory.fedbat.checks.quantities import LANGUAGE
-from theory.fedbat.symbols import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat.checks.quantities import LANGUAGE
+from fedtheory.theory.fedbat.symbols import (
     S,
     S_by_alpha,
     S_by_x,
@@ -43,13 +43,13 @@ from theory.fedbat.symbols import (
     x_vec,
     zeta,
 )
-from theory.notation import NOTATION, Norm, Value, equal
-from theory.proofs.argument import Argument, Fact, Proof
-from theory.proofs.arithmetic import at_least, at_most, decide
-from theory.proofs.ledger import bound_of, conditions_of
-from theory.proofs.vectors import in_the_mean
-from theory.properties import Property
-from theory.statement import Evidence, Relations, Statement, Status, Verdict
+from fedtheory.theory.notation import NOTATION, Norm, Value, equal
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof
+from fedtheory.theory.proofs.arithmetic import at_least, at_most, decide
+from fedtheory.theory.proofs.ledger import bound_of, conditions_of
+from fedtheory.theory.proofs.vectors import in_the_mean
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict
 
 Check = Callable[[Statement, bool], Verdict]
 

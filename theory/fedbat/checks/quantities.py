@@ -12,8 +12,8 @@ from typing import Any
 
 import sympy
 
-from theory.fedbat import symbols
-from theory.fedbat.symbols import (
+from fedtheory.theory.fedbat import symbols
+from fedtheory.theory.fedbat.symbols import (
     A_1,
     A_2,
     F_0,
@@ -80,9 +80,9 @@ from theory.fedbat.symbols import (
     w_mean,
     x_star_sq,
 )
-from theory.proofs.argument import Language
-from theory.proofs.arithmetic import at_most
-from theory.proofs.forms import (
+from fedtheory.theory.proofs.argument import Language
+from fedtheory.theory.proofs.arithmetic import at_most
+from fedtheory.theory.proofs.forms import (
     Binarised,
     Client,
     Family,
@@ -97,7 +97,7 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.rules import Noise, Rounding
+from fedtheory.theory.proofs.rules import Noise, Rounding
 
 BEFORE, UP_TO = Family("J", t - t_0), Family("H", t + 1 - t_0)
 

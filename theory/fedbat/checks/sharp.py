@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import sympy
 
-from theory.fedbat.checks.ledgers import largest, smooth_at_minimum
-from theory.fedbat.checks.quantities import BEFORE, EVERY, LANGUAGE, F_fun, lowest, w_0, w_bar
-from theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
-from theory.fedbat.symbols import (
+from fedtheory.theory.fedbat.checks.ledgers import largest, smooth_at_minimum
+from fedtheory.theory.fedbat.checks.quantities import BEFORE, EVERY, LANGUAGE, F_fun, lowest, w_0, w_bar
+from fedtheory.theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
+from fedtheory.theory.fedbat.symbols import (
     F_0,
     F_T,
     Delta_t,
@@ -41,12 +41,12 @@ from theory.fedbat.symbols import (
     t_0,
     tau,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, spread_out
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.forms import vector
-from theory.proofs.ledger import powers
-from theory.statement import Evidence
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least, at_most
+from fedtheory.theory.proofs.forms import vector
+from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.statement import Evidence
 
 
 def spread_so_far(p: Argument) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import sympy
 from sympy import Rational
 
-from theory.fedbat.checks.quantities import (
+from fedtheory.theory.fedbat.checks.quantities import (
     BEFORE,
     EACH,
     EVERY,
@@ -29,7 +29,7 @@ from theory.fedbat.checks.quantities import (
     w_bar,
     w_star,
 )
-from theory.fedbat.symbols import (
+from fedtheory.theory.fedbat.symbols import (
     A_1,
     Delta_next,
     Delta_t,
@@ -74,12 +74,12 @@ from theory.fedbat.symbols import (
     v_moved,
     x_star_sq,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.forms import Family, Step, gradient, replaced
-from theory.proofs.vectors import quadratic_form
-from theory.properties import Property
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least, at_most
+from fedtheory.theory.proofs.forms import Family, Step, gradient, replaced
+from fedtheory.theory.proofs.vectors import quadratic_form
+from fedtheory.theory.properties import Property
 
 # the paper's symbols for the points in vector notation, and what they stand for
 SYMBOLS = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}

@@ -14,8 +14,8 @@ from itertools import pairwise, product
 from math import ceil, comb
 from typing import Any, NamedTuple
 
-from theory.fedbat.experiments import BINARIZATION
-from theory.printed_claims import (
+from fedtheory.theory.fedbat.experiments import BINARIZATION
+from fedtheory.theory.printed_claims import (
     Cells,
     Mismatch,
     Witness,
@@ -34,8 +34,8 @@ from theory.printed_claims import (
     short,
     verdict_of,
 )
-from theory.printed_tables import Row, sentence
-from theory.statement import Evidence, Record, Statement, Verdict
+from fedtheory.theory.printed_tables import Row, sentence
+from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 
 ACCURACY_TABLES = tuple(f"fedbat.table{number}" for number in (1, 2, 3, 5, 6))
 

@@ -14,10 +14,10 @@ from itertools import combinations, product
 
 import sympy
 
-from theory import catalogue
-from theory.fedbat import symbols as s
-from theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, summed, total, vector
-from theory.proofs.scenes import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbat import symbols as s
+from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, summed, total, vector
+from fedtheory.theory.proofs.scenes import (
     Function,
     FunctionClass,
     Numbers,
@@ -32,8 +32,8 @@ from theory.proofs.scenes import (
     squared,
     tosses,
 )
-from theory.properties import Properties, Property
-from theory.statement import Statement
+from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.statement import Statement
 
 NAMES = (
     "lemma1", "lemma2.corrected", "lemma3.corrected", "lemma3.corrected.sharp", "lemma4.corrected", "eq24", "eq25.corrected",

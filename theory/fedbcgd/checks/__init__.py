@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tuning
-from theory.proofs import units
-from theory.statement import Evidence
+from fedtheory.theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tuning
+from fedtheory.theory.proofs import units
+from fedtheory.theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
 OPEN = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import sympy
 from sympy import sqrt
 
-from theory import catalogue
-from theory.fedbcgd.checks.facts import relations_of
-from theory.fedbcgd.symbols import *
-from theory.proofs.orders import order_of
-from theory.statement import Evidence, Order, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks.facts import relations_of
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.proofs.orders import order_of
+from fedtheory.theory.statement import Evidence, Order, Statement, Status, Verdict
 
 
 def floats(statement: Statement, full: bool = False) -> Verdict:

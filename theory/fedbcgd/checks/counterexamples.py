@@ -10,10 +10,10 @@ import mpmath
 import sympy
 from sympy import Rational, sqrt
 
-from theory import catalogue
-from theory.fedbcgd.symbols import *
-from theory.proofs.ledger import bound_of, conditions_of
-from theory.statement import Bound, Evidence, Order, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.proofs.ledger import bound_of, conditions_of
+from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status, Verdict
 
 
 @dataclass(frozen=True)

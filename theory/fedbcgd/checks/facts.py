@@ -9,14 +9,14 @@ import sympy
 from sympy import Rational
 from sympy.logic.boolalg import Boolean
 
-from theory import catalogue
-from theory.fedbcgd.symbols import *
-from theory.notation import Expectation, Grad, Norm
-from theory.printing import plain
-from theory.proofs.arithmetic import decide
-from theory.proofs.ledger import conditions_of
-from theory.proofs.vectors import certify, convex, difference, equated, in_numbers, point
-from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.notation import Expectation, Grad, Norm
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.proofs.ledger import conditions_of
+from fedtheory.theory.proofs.vectors import certify, convex, difference, equated, in_numbers, point
+from fedtheory.theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
 
 
 def relations_of(claim: Claim) -> tuple[Any, ...]:

@@ -12,9 +12,9 @@ from dataclasses import replace
 import sympy
 from sympy import Eq, Gt, Rational
 
-from theory import catalogue
-from theory.fedbcgd.checks import rounds
-from theory.fedbcgd.checks.quantities import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks import rounds
+from fedtheory.theory.fedbcgd.checks.quantities import (
     ALL,
     LANGUAGE,
     SAMPLE,
@@ -35,8 +35,8 @@ from theory.fedbcgd.checks.quantities import (
     x_r,
     z,
 )
-from theory.fedbcgd.checks.rounds import FEDBCGD, FEDBCGD_PLUS
-from theory.fedbcgd.symbols import (
+from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, FEDBCGD_PLUS
+from fedtheory.theory.fedbcgd.symbols import (
     C_1,
     E_r,
     G,
@@ -79,12 +79,12 @@ from theory.fedbcgd.symbols import (
     v_sq,
     zx_sq,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, facts, for_printed
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.sequences import at_start, contracted, gathered, telescope
-from theory.properties import Property
-from theory.statement import Evidence
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, facts, for_printed
+from fedtheory.theory.proofs.arithmetic import at_least, at_most
+from fedtheory.theory.proofs.sequences import at_start, contracted, gathered, telescope
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Evidence
 
 _half = Rational(1, 2)
 by_alpha = {lam: 1 - 1 / alpha}  # lambda of a round, in statements with alpha

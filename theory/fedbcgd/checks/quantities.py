@@ -12,8 +12,8 @@ from typing import Any
 
 import sympy
 
-from theory.fedbcgd import symbols
-from theory.fedbcgd.symbols import (
+from fedtheory.theory.fedbcgd import symbols
+from fedtheory.theory.fedbcgd.symbols import (
     C_0,
     C_1,
     C_prev,
@@ -67,8 +67,8 @@ from theory.fedbcgd.symbols import (
     v_sq,
     zx_sq,
 )
-from theory.proofs.argument import Language
-from theory.proofs.forms import (
+from fedtheory.theory.proofs.argument import Language
+from fedtheory.theory.proofs.forms import (
     Client,
     Family,
     Gradient,
@@ -84,7 +84,7 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.rules import Noise, Sample
+from fedtheory.theory.proofs.rules import Noise, Sample
 
 A, C, I = Family("A", M, at_once=True), Family("C", K, at_once=True), Family("I", T)
 J = Family("J", t, (I,))  # the steps before step t

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import sympy
 from sympy import Rational
 
-from theory import catalogue
-from theory.fedbcgd.checks.quantities import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks.quantities import (
     ALL,
     EARLIER,
     SAMPLE,
@@ -43,7 +43,7 @@ from theory.fedbcgd.checks.quantities import (
     z,
     z_next,
 )
-from theory.fedbcgd.symbols import (
+from fedtheory.theory.fedbcgd.symbols import (
     C_prev,
     C_r,
     G,
@@ -80,11 +80,11 @@ from theory.fedbcgd.symbols import (
     v_sq,
     zx_sq,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, Symbols
-from theory.proofs.forms import gradient
-from theory.proofs.ledger import powers
-from theory.properties import Property
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols
+from fedtheory.theory.proofs.forms import gradient
+from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.properties import Property
 
 _half = Rational(1, 2)
 FEDBCGD, FEDBCGD_PLUS = "alg1.corrected", "alg3.corrected"

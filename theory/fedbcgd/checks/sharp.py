@@ -15,9 +15,9 @@ import numpy as np
 import sympy
 from sympy import Rational
 
-from theory.fedbcgd.checks import rounds
-from theory.fedbcgd.checks.ledgers import by_alpha, dimensionless, whole_run, with_gap_and_lag
-from theory.fedbcgd.checks.quantities import (
+from fedtheory.theory.fedbcgd.checks import rounds
+from fedtheory.theory.fedbcgd.checks.ledgers import by_alpha, dimensionless, whole_run, with_gap_and_lag
+from fedtheory.theory.fedbcgd.checks.quantities import (
     ALL,
     LANGUAGE,
     SAMPLE,
@@ -35,9 +35,9 @@ from theory.fedbcgd.checks.quantities import (
     x_star,
     z,
 )
-from theory.fedbcgd.checks.rounds import FEDBCGD, times
-from theory.fedbcgd.sharp import CHOICES, Young, declare
-from theory.fedbcgd.symbols import (
+from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, times
+from fedtheory.theory.fedbcgd.sharp import CHOICES, Young, declare
+from fedtheory.theory.fedbcgd.symbols import (
     G,
     G_sq,
     K,
@@ -63,13 +63,13 @@ from theory.fedbcgd.symbols import (
     v_next_sq,
     v_sq,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
-from theory.proofs.forms import before, gradient
-from theory.proofs.rules import Instance, Noise
-from theory.proofs.sequences import contracted
-from theory.proofs.sharpening import Points, Sharpening
-from theory.statement import Evidence
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.forms import before, gradient
+from fedtheory.theory.proofs.rules import Instance, Noise
+from fedtheory.theory.proofs.sequences import contracted
+from fedtheory.theory.proofs.sharpening import Points, Sharpening
+from fedtheory.theory.statement import Evidence
 
 _half = Rational(1, 2)
 _alpha = 1 + gamma  # forms have gamma only

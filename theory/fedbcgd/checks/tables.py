@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.printed_claims import (
+from fedtheory.theory.printed_claims import (
     Mismatch,
     Witness,
     besides,
@@ -25,8 +25,8 @@ from theory.printed_claims import (
     record_of,
     verdict_of,
 )
-from theory.printed_tables import Row
-from theory.statement import Evidence, Record, Statement, Verdict
+from fedtheory.theory.printed_tables import Row
+from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))
 

@@ -13,15 +13,15 @@ import sympy
 from sympy import Eq, Gt, Rational, exp, sqrt
 from sympy.logic.boolalg import Boolean
 
-from theory import catalogue
-from theory.fedbcgd.checks.quantities import LANGUAGE, grad_sq_z, share_linear, state, state_next
-from theory.fedbcgd.corrected import spread
-from theory.fedbcgd.symbols import *
-from theory.proofs import orders
-from theory.proofs.argument import Argument, Proof, as_evidence, facts
-from theory.proofs.arithmetic import Decision, at_least, at_most, decide, everywhere
-from theory.proofs.sequences import contracted, telescope
-from theory.statement import Evidence, Order, Status, Term
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedbcgd.checks.quantities import LANGUAGE, grad_sq_z, share_linear, state, state_next
+from fedtheory.theory.fedbcgd.corrected import spread
+from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.proofs import orders
+from fedtheory.theory.proofs.argument import Argument, Proof, as_evidence, facts
+from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, decide, everywhere
+from fedtheory.theory.proofs.sequences import contracted, telescope
+from fedtheory.theory.statement import Evidence, Order, Status, Term
 
 _others = sympy.Symbol("M-K", nonnegative=True)  # one symbol, so that M - K is not split
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedcom.checks import claims, sharp
-from theory.proofs import units
-from theory.statement import Evidence
+from fedtheory.theory.fedcom.checks import claims, sharp
+from fedtheory.theory.proofs import units
+from fedtheory.theory.statement import Evidence
 
 
 def evidence() -> Iterator[Evidence]:

@@ -14,18 +14,18 @@ import mpmath
 import sympy
 from sympy import Rational
 
-from theory import catalogue
-from theory.fedcom.checks import counterexamples, ledgers, rates
-from theory.fedcom.checks.quantities import LANGUAGE
-from theory.fedcom.symbols import *
-from theory.listing import Listing
-from theory.notation import Expectation, Inner, Value
-from theory.printing import plain
-from theory.proofs.argument import Proof, as_evidence, for_printed
-from theory.proofs.arithmetic import decide
-from theory.proofs.vectors import equated, in_numbers, in_the_mean
-from theory.properties import Property
-from theory.statement import Evidence, Rate, Rates, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom.checks import counterexamples, ledgers, rates
+from fedtheory.theory.fedcom.checks.quantities import LANGUAGE
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.listing import Listing
+from fedtheory.theory.notation import Expectation, Inner, Value
+from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.argument import Proof, as_evidence, for_printed
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.proofs.vectors import equated, in_numbers, in_the_mean
+from fedtheory.theory.properties import Property
+from fedtheory.theory.statement import Evidence, Rate, Rates, Relations, Statement, Status, Verdict, Words
 
 ENOUGH = rates.ENOUGH
 PROOFS: Mapping[str, Proof] = {**ledgers.PROOFS, **rates.PROOFS}

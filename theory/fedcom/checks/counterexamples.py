@@ -14,10 +14,10 @@ import mpmath
 import sympy
 from sympy.core.relational import Relational
 
-from theory import catalogue
-from theory.fedcom.heterogeneous import eta_E8, eta_E9
-from theory.fedcom.homogeneous import balanced
-from theory.fedcom.symbols import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.fedcom.heterogeneous import eta_E8, eta_E9
+from fedtheory.theory.fedcom.homogeneous import balanced
+from fedtheory.theory.fedcom.symbols import (
     G_q,
     L,
     R,
@@ -34,8 +34,8 @@ from theory.fedcom.symbols import (
     sigma,
     tau,
 )
-from theory.proofs.arithmetic import decide
-from theory.statement import Evidence, Order, Rate, Rates, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.statement import Evidence, Order, Rate, Rates, Relations, Statement, Status, Verdict, Words
 
 # ------------------------------------------------------------------------------------- rates with undamped tracking
 

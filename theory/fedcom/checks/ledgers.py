@@ -1,7 +1,7 @@
 """The proofs of Sections D and E of the FedCOM supplement, and of the corrected statements.
 
 A proof is a function of an `Argument`: it gets its premises from the argument, and concludes the statement's claim.  The
-lemmas about one round are in `theory.fedcom.checks.rounds`.
+lemmas about one round are in `fedtheory.theory.fedcom.checks.rounds`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 from sympy import Rational, exp
 
-from theory.fedcom.checks.quantities import (
+from fedtheory.theory.fedcom.checks.quantities import (
     BEFORE,
     EARLIER,
     LANGUAGE,
@@ -34,8 +34,8 @@ from theory.fedcom.checks.quantities import (
     w_next,
     w_star,
 )
-from theory.fedcom.checks.rounds import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
-from theory.fedcom.symbols import (
+from fedtheory.theory.fedcom.checks.rounds import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
+from fedtheory.theory.fedcom.symbols import (
     L,
     R,
     a_next,
@@ -67,12 +67,12 @@ from theory.fedcom.symbols import (
     w0_norm,
     w_star_norm,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, spread_out
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.forms import value
-from theory.proofs.sequences import averaged, decayed, lasting
-from theory.proofs.variants import penalised, uncompressed
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least, at_most
+from fedtheory.theory.proofs.forms import value
+from fedtheory.theory.proofs.sequences import averaged, decayed, lasting
+from fedtheory.theory.proofs.variants import penalised, uncompressed
 
 _step = eta * gamma * tau
 _local = L * eta * tau

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy
 
-from theory.fedcom.symbols import (
+from fedtheory.theory.fedcom.symbols import (
     G_q,
     R,
     a_next,
@@ -66,8 +66,8 @@ from theory.fedcom.symbols import (
     w0_norm,
     w_star_norm,
 )
-from theory.proofs.argument import Language
-from theory.proofs.forms import (
+from fedtheory.theory.proofs.argument import Language
+from fedtheory.theory.proofs.forms import (
     Compressed,
     Family,
     Gradient,
@@ -85,7 +85,7 @@ from theory.proofs.forms import (
     vector,
     vectors_in,
 )
-from theory.proofs.rules import Drawn, Message, Noise, Rounds
+from fedtheory.theory.proofs.rules import Drawn, Message, Noise, Rounds
 
 C, I = Family("C", m, at_once=True), Family("I", tau)
 J, UP_TO = Family("J", c, (I,)), Family("U", c + 1, (I,))  # the steps before step c, and these with step c

@@ -17,17 +17,17 @@ import sympy
 from sympy import exp
 from sympy.logic.boolalg import Boolean
 
-from theory.fedcom.checks.ledgers import PROOFS as BOUNDS
-from theory.fedcom.checks.quantities import NOW, lowest
-from theory.fedcom.homogeneous import b
-from theory.fedcom.symbols import *
-from theory.proofs import orders
-from theory.proofs.argument import Argument, Fact, Proof
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.rules import ONE_MINUS, STRONGLY_POLYAK
-from theory.proofs.variants import uncompressed
-from theory.properties import Property, closed
-from theory.statement import Order, Premise, Rate, Rates, Term, Words
+from fedtheory.theory.fedcom.checks.ledgers import PROOFS as BOUNDS
+from fedtheory.theory.fedcom.checks.quantities import NOW, lowest
+from fedtheory.theory.fedcom.homogeneous import b
+from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.proofs import orders
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof
+from fedtheory.theory.proofs.arithmetic import at_least, at_most
+from fedtheory.theory.proofs.rules import ONE_MINUS, STRONGLY_POLYAK
+from fedtheory.theory.proofs.variants import uncompressed
+from fedtheory.theory.properties import Property, closed
+from fedtheory.theory.statement import Order, Premise, Rate, Rates, Term, Words
 
 ENOUGH = 16
 ELL = sympy.Symbol("log(1/epsilon)", positive=True)  # here at least log(1/epsilon) and at least 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sympy
 from sympy import Rational
 
-from theory.fedcom.checks.quantities import (
+from fedtheory.theory.fedcom.checks.quantities import (
     BEFORE,
     DRAWN,
     EARLIER,
@@ -42,7 +42,7 @@ from theory.fedcom.checks.quantities import (
     w_next,
     w_own,
 )
-from theory.fedcom.symbols import (
+from fedtheory.theory.fedcom.symbols import (
     G_q,
     L,
     R,
@@ -83,10 +83,10 @@ from theory.fedcom.symbols import (
     tracking_next,
     tracking_sq,
 )
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof
-from theory.proofs.forms import gradient
-from theory.proofs.sequences import over_steps, within
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof
+from fedtheory.theory.proofs.forms import gradient
+from fedtheory.theory.proofs.sequences import over_steps, within
 
 _local = L * eta * tau
 _correlated = "noise and later gradients are uncorrelated"

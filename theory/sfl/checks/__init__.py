@@ -8,16 +8,23 @@ from collections.abc import Iterator
 import sympy
 from sympy.core.relational import Relational
 
-from theory import catalogue
-from theory.notation import Bregman, Grad, Inner, Value
-from theory.proofs import enumeration, units
-from theory.proofs.enumeration import Truth
-from theory.proofs.ledger import bound_of
-from theory.proofs.vectors import equated
-from theory.sfl import sharp as sharper
-from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables
-from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr, x
-from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import Bregman, Grad, Inner, Value
+from fedtheory.theory.proofs import enumeration, units
+from fedtheory.theory.proofs.enumeration import Truth
+from fedtheory.theory.proofs.ledger import bound_of
+from fedtheory.theory.proofs.vectors import equated
+from fedtheory.theory.sfl import sharp as sharper
+from fedtheory.theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables
+from fedtheory.theory.sfl.symbols import (
+    cov_pq,
+    partial_sum as partial_sum_,
+    partial_sums as partial_sums_,
+    var_swor,
+    var_swr,
+    x,
+)
+from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 # Reasons why no check here decides a statement, unless its kind already says so
 OPEN = {

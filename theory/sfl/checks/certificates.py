@@ -12,12 +12,12 @@ from functools import partial
 import sympy
 from sympy import Rational
 
-from theory import catalogue
-from theory.notation import NOTATION, Expectation, Norm, Value
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Language, Proof, as_evidence
-from theory.proofs.arithmetic import at_least
-from theory.proofs.forms import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.notation import NOTATION, Expectation, Norm, Value
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Language, Proof, as_evidence
+from fedtheory.theory.proofs.arithmetic import at_least
+from fedtheory.theory.proofs.forms import (
     Alone,
     Draw,
     Family,
@@ -30,9 +30,17 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.vectors import difference, equated, in_the_mean, point, quadratic_form, smooth_convex, worst_case
-from theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
-from theory.statement import Evidence, Relations, Statement, Status, Verdict
+from fedtheory.theory.proofs.vectors import (
+    difference,
+    equated,
+    in_the_mean,
+    point,
+    quadratic_form,
+    smooth_convex,
+    worst_case,
+)
+from fedtheory.theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
+from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict
 
 # The units of Lemma 3, and the sums of (13), (15) and Lemma 1
 SAMPLE, TERMS, LAW = Family("P", s), Family("i", n), Family("law", sympy.Integer(1))

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 import sympy
 from sympy import exp
 
-from theory import catalogue
-from theory.proofs.arithmetic import decide
-from theory.proofs.ledger import Ledger, bound_of, conditions_of
-from theory.proofs.orders import covered
-from theory.sfl.checks.orders import named_term, stated_order
-from theory.sfl.symbols import *
-from theory.statement import Evidence, Order, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.proofs.ledger import Ledger, bound_of, conditions_of
+from fedtheory.theory.proofs.orders import covered
+from fedtheory.theory.sfl.checks.orders import named_term, stated_order
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Evidence, Order, Relations, Statement, Status, Verdict, Words
 
 
 def _formulas(statement: Statement) -> tuple[sympy.Basic, ...]:

@@ -15,12 +15,12 @@ import sympy
 from sympy import Rational, exp, sqrt
 from sympy.logic.boolalg import Boolean
 
-from theory import catalogue
-from theory.proofs.arithmetic import decide
-from theory.proofs.ledger import bound_of, conditions_of
-from theory.proofs.orders import order_of
-from theory.sfl.symbols import *
-from theory.statement import Bound, Evidence, Order, Statement, Status, Verdict, Words
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.arithmetic import decide
+from fedtheory.theory.proofs.ledger import bound_of, conditions_of
+from fedtheory.theory.proofs.orders import order_of
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status, Verdict, Words
 
 Numbers = Mapping[sympy.Symbol, Any]
 

@@ -12,14 +12,14 @@ from typing import Any
 import sympy
 from sympy import Max, Min, Rational, Sum, exp
 
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
-from theory.proofs.arithmetic import at_least, at_most, everywhere
-from theory.proofs.forms import gradient, value
-from theory.proofs.ledger import powers
-from theory.proofs.sequences import below_exponential, telescope
-from theory.properties import Property
-from theory.sfl.checks.quantities import (
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
+from fedtheory.theory.proofs.forms import gradient, value
+from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.proofs.sequences import below_exponential, telescope
+from fedtheory.theory.properties import Property
+from fedtheory.theory.sfl.checks.quantities import (
     ALL,
     BEFORE,
     LANGUAGE,
@@ -40,8 +40,8 @@ from theory.sfl.checks.quantities import (
     x_next,
     x_star,
 )
-from theory.sfl.corrected import tracked_sq
-from theory.sfl.symbols import (
+from fedtheory.theory.sfl.corrected import tracked_sq
+from fedtheory.theory.sfl.symbols import (
     D_F,
     T_1,
     W_T,
@@ -99,7 +99,7 @@ from theory.sfl.symbols import (
     zeta,
     zeta_star,
 )
-from theory.statement import Evidence
+from fedtheory.theory.statement import Evidence
 
 # Parts that several steps share
 

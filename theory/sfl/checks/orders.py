@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 import sympy
 from sympy import Max, Rational, exp
 
-from theory import catalogue
-from theory.proofs import orders
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
-from theory.proofs.arithmetic import at_least, at_most, everywhere
-from theory.proofs.ledger import bound_of
-from theory.proofs.orders import order_of
-from theory.sfl.checks.ledgers import as_sequence
-from theory.sfl.checks.quantities import LANGUAGE
-from theory.sfl.symbols import *
-from theory.statement import Evidence, Order, Statement, Term
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import orders
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
+from fedtheory.theory.proofs.ledger import bound_of
+from fedtheory.theory.proofs.orders import order_of
+from fedtheory.theory.sfl.checks.ledgers import as_sequence
+from fedtheory.theory.sfl.checks.quantities import LANGUAGE
+from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.statement import Evidence, Order, Statement, Term
 
 
 def stated_order(name: str) -> Order:

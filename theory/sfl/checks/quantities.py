@@ -11,8 +11,8 @@ from typing import Any
 
 import sympy
 
-from theory.proofs.argument import Language
-from theory.proofs.forms import (
+from fedtheory.theory.proofs.argument import Language
+from fedtheory.theory.proofs.forms import (
     Client,
     Family,
     Gradient,
@@ -25,9 +25,9 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.rules import Noise, spread
-from theory.sfl.corrected import tracked_sq
-from theory.sfl.symbols import (
+from fedtheory.theory.proofs.rules import Noise, spread
+from fedtheory.theory.sfl.corrected import tracked_sq
+from fedtheory.theory.sfl.symbols import (
     D_F,
     T_1,
     A,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory import catalogue
-from theory.proofs.enumerations import lemma, of_mean, of_pair, of_step, of_steps
-from theory.sfl.checks import covariance_family, lemma4_family, with_replacement_family, without_replacement_family
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs.enumerations import lemma, of_mean, of_pair, of_step, of_steps
+from fedtheory.theory.sfl.checks import (
+    covariance_family,
+    lemma4_family,
+    with_replacement_family,
+    without_replacement_family,
+)
 
 
 def lemmas(full: bool = False) -> dict[str, str]:

@@ -17,17 +17,17 @@ import sympy
 from numpy.typing import NDArray
 from sympy import Rational
 
-from theory import catalogue
-from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
-from theory.proofs.forms import Family, before, gradient, value
-from theory.proofs.rules import Instance, Noise
-from theory.proofs.sequences import contracted, telescope
-from theory.proofs.sharpening import Points, Sharpening
-from theory.sfl.checks.ledgers import by_lemma, psi
-from theory.sfl.checks.quantities import ALL, LANGUAGE, C, F_fun, I, global_grad, x, x_next, x_star
-from theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare, recursion_of
-from theory.sfl.symbols import (
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.forms import Family, before, gradient, value
+from fedtheory.theory.proofs.rules import Instance, Noise
+from fedtheory.theory.proofs.sequences import contracted, telescope
+from fedtheory.theory.proofs.sharpening import Points, Sharpening
+from fedtheory.theory.sfl.checks.ledgers import by_lemma, psi
+from fedtheory.theory.sfl.checks.quantities import ALL, LANGUAGE, C, F_fun, I, global_grad, x, x_next, x_star
+from fedtheory.theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare, recursion_of
+from fedtheory.theory.sfl.symbols import (
     D_F,
     W_T,
     E_r,
@@ -54,7 +54,7 @@ from theory.sfl.symbols import (
     zeta,
     zeta_star,
 )
-from theory.statement import Evidence
+from fedtheory.theory.statement import Evidence
 
 N = S * K  # steps of a round
 _0, _1 = sympy.Integer(0), sympy.Integer(1)

@@ -12,9 +12,19 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from theory.printed_claims import Mismatch, Witness, best, exact, half_unit, pivot, place, record_of, verdict_of
-from theory.printed_tables import Row
-from theory.statement import Evidence, Statement, Verdict
+from fedtheory.theory.printed_claims import (
+    Mismatch,
+    Witness,
+    best,
+    exact,
+    half_unit,
+    pivot,
+    place,
+    record_of,
+    verdict_of,
+)
+from fedtheory.theory.printed_tables import Row
+from fedtheory.theory.statement import Evidence, Statement, Verdict
 
 SETTING, CELL = ("method", "C", "K"), ("dataset", "model", "C", "K")
 RUNS = ("short", "long")

@@ -31,8 +31,7 @@ from traceback import extract_tb
 from typing import Any
 
 VARIABLE, GROUP = "FEDTHEORY_PAPERS", "fedtheory.papers"
-_HERE = Path(__file__).resolve().parents[1]
-TAKEN = ("theory", "simulations", "bounds", "figures", "fedtheory", "course", "benchmarks", "outside")
+_PAPERS = Path(__file__).with_name("theory").resolve()  # those of this repository
 
 
 _WRITTEN: dict[str, Callable[[], Mapping[str, Any]]] = {}  # papers of this process: name -> its parts
@@ -67,7 +66,7 @@ def _packages(folders: str) -> dict[str, str]:
             )
         for statements in sorted(place.glob("*/statements.py")):
             name = statements.parent.name
-            if name.startswith(".") or statements.parent.is_relative_to(_HERE / "theory"):
+            if name.startswith(".") or statements.parent.is_relative_to(_PAPERS):
                 continue
             check_name(name)
             if name in found:
@@ -83,7 +82,7 @@ def _packages(folders: str) -> dict[str, str]:
 
 def check_name(name: str) -> None:
     """Raises ValueError for what cannot be the short name of a paper outside."""
-    ours = {path.name for path in (_HERE / "theory").iterdir() if path.is_dir()} | set(TAKEN)
+    ours = {"fedtheory", *(path.name for path in _PAPERS.iterdir() if path.is_dir())}
     if not (name.isidentifier() and name.isascii() and name == name.lower()) or len(name) > 40:
         raise ValueError(f"paper {name[:60]!r}: expected a short name of small letters, digits and _, such as scaffold")
     if name in ours or name in sys.stdlib_module_names or iskeyword(name):
