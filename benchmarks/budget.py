@@ -38,14 +38,14 @@ def main() -> None:
     known = json.loads(RESULTS.read_text()).get("budget", {}).get("seconds", {})
     with tempfile.TemporaryDirectory(prefix="fedtheory-") as name:
         folder = Path(name)
-        for package in (*FLOORS, "fedtheory", *_BESIDE):
+        for package in (*FLOORS, "src", *_BESIDE):
             shutil.copytree(
                 ROOT / package, folder / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "built")
             )
         for file in (path for path in ROOT.iterdir() if path.is_file()):
             shutil.copy2(file, folder)
         time.sleep(3)  # the store keeps nothing that was made from files as young as the process
-        variables = {"PYTHONPATH": name, "FEDTHEORY_STORE": f"{name}/store"}
+        variables = {"PYTHONPATH": f"{name}/src", "FEDTHEORY_STORE": f"{name}/store"}
         seconds = {"import sympy": cpu([sys.executable, "-c", "import sympy"], folder, {})[0]}
         _, told = cpu([sys.executable, "-m", "fedtheory.cli", "report", "--profile"], folder, variables)
         rows = re.findall(

@@ -25,12 +25,12 @@ def main() -> None:
     """Time the three in this order."""
     with tempfile.TemporaryDirectory(prefix="fedtheory-") as name:
         folder = Path(name)
-        for package in (*FLOORS, "fedtheory"):
+        for package in (*FLOORS, "src"):
             shutil.copytree(
                 ROOT / package, folder / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
             )
         time.sleep(3)  # the store keeps nothing that was made from files as young as the process
-        variables = {"PYTHONPATH": str(folder), "FEDTHEORY_STORE": str(folder / "store")}
+        variables = {"PYTHONPATH": str(folder / "src"), "FEDTHEORY_STORE": str(folder / "store")}
 
         def main_job() -> None:
             command = [sys.executable, "-m", "fedtheory.cli", "report"]

@@ -32,7 +32,7 @@ def python(papers: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=papers,
-        env=os.environ | {"PYTHONPATH": str(HOUSE), "PYTHONIOENCODING": "utf-8"},
+        env=os.environ | {"PYTHONPATH": str(HOUSE / "src"), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         text=True,
     )
@@ -132,7 +132,7 @@ def test_an_installed_paper_is_found_by_its_entry_point(papers: Path, tmp_path: 
     done = subprocess.run(
         [sys.executable, "-m", "fedtheory.cli", "verify", "mine.thm"],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HOUSE), str(site)])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(HOUSE / "src"), str(site)])},
         capture_output=True,
         text=True,
     )

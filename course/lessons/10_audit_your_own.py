@@ -1081,7 +1081,7 @@ def _(HOUSE, fifth, go, mo, os, subprocess, sys):
         """What `fedtheory verify --paper mine --mutate` says of the new paper in this folder."""
         done = subprocess.run(
             [sys.executable, "-m", "fedtheory.cli", "--path", str(folder), "verify", "--paper", "mine", "--mutate"],
-            env=os.environ | {"PYTHONPATH": str(HOUSE), "PYTHONIOENCODING": "utf-8"},
+            env=os.environ | {"PYTHONPATH": str(HOUSE / "src"), "PYTHONIOENCODING": "utf-8"},
             capture_output=True,
             text=True,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from fedtheory.registries import algorithms, compressors, problems
 
-FILE = Path(__file__).parents[2] / "fedtheory" / "typed.pyi"
+FILE = Path(__file__).parents[2] / "src" / "fedtheory" / "typed.pyi"
 _HEAD = '''"""The registries, name by name, for type checkers; written by `python -m tests.fedtheory.registry_stub`."""
 
 from collections.abc import Callable

@@ -504,7 +504,7 @@ def test_evidence_of_one_kind(call) -> None:
 def test_closed_output_another_encoding_and_no_locks(tmp_path: Path, words: str, encoding: str, says: str) -> None:
     """On Windows there are no `fcntl` and no `resource`."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['fcntl'] = sys.modules['resource'] = None\n")
-    places = os.pathsep.join(map(str, (tmp_path, Path(__file__).parents[2])))
+    places = os.pathsep.join(map(str, (tmp_path, Path(__file__).parents[2] / "src")))
     environment = os.environ | {"PYTHONPATH": places, "PYTHONIOENCODING": encoding}
     command = f"'{sys.executable}' -m fedtheory {words}"
     done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)

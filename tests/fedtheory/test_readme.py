@@ -154,7 +154,7 @@ def test_a_claim_has_the_answer_that_the_page_shows(code: str, shown: str, capsy
 
 def test_the_page_has_the_template() -> None:
     """What `fedtheory new-paper` writes, but for its first and last line and the names."""
-    text = (ROOT / "fedtheory" / "template" / "statements.py.txt").read_text().replace("__NAME__", "fedanchor")
+    text = (ROOT / "src" / "fedtheory" / "template" / "statements.py.txt").read_text().replace("__NAME__", "fedanchor")
     lines = text.replace("FILL IN: its title", "Anchored local SGD").splitlines()[2:-1]
     assert "\n".join(lines) in PAGES["check.md"]
 

@@ -106,14 +106,14 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in (*store.FLOORS, "fedtheory"):
+        for name in (*store.FLOORS, "src"):
             shutil.copytree(
                 ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("drawn", "trained")
             )
 
     def run(self, *arguments: str) -> tuple[dict[str, list[list[str]]], list[str], list[str]]:
         """The verdicts, the papers of which something was computed, and those of which something was in the store."""
-        variables = {"PYTHONPATH": str(self.folder), "FEDTHEORY_STORE": str(self.folder / "store")}
+        variables = {"PYTHONPATH": str(self.folder / "src"), "FEDTHEORY_STORE": str(self.folder / "store")}
         variables["PYTHONDONTWRITEBYTECODE"] = ""  # a copy is compiled once
         command = [sys.executable, "-c", PROBE, *arguments]
         done = subprocess.run(
@@ -301,7 +301,7 @@ def until(true: Callable[[], bool]) -> None:
 def test_processes_end_with_the_command_that_began_them(number: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SLOW)
     words = ["simulate", "quadratic", "Slow", "--from", "mine.py", "K=1", "eta=0.1", "rounds=2", "seeds=200"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = subprocess.Popen([sys.executable, "-m", "fedtheory", *words], cwd=tmp_path, env=environment)
     pids = tmp_path / "pids"
     until(lambda: pids.is_dir() and len(list(pids.iterdir())) >= 2)

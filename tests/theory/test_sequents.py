@@ -157,7 +157,7 @@ for one in sequents(given, [(M - S) * sigma / (S * (M - 1)) + zeta <= Max(L, sig
 
 def test_the_same_text_under_every_hash_seed() -> None:
     def told(seed: str) -> str:
-        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT / "src")}
         command = [sys.executable, "-c", SCRIPT]
         return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT).stdout
 

@@ -33,11 +33,8 @@ from fedtheory.simulations.checked import reason
 
 FLOORS = ("theory", "simulations", "bounds", "figures")
 _HOME = Path(__file__).resolve().parent
-ROOT = _HOME.parent
-_FOLDERS = (
-    _HOME,
-    *((_HOME / floor).resolve() for floor in FLOORS),
-)  # in a clone, floors are links to folders beside it
+_FOLDERS = (_HOME, *((_HOME / floor).resolve() for floor in FLOORS))  # in a clone, the floors are links
+ROOT = Path(os.path.commonpath(_FOLDERS))
 _SIZE = 2**30  # bytes; what was not used for longest goes first
 _VARIANTS = 4  # of one result: for as many states of the code, such as branches
 _MARGIN = 2_000_000_000  # nanoseconds: some file systems count in steps of two seconds
