@@ -33,14 +33,14 @@ types: $(READY)
 	$(BIN)/mypy
 
 score: $(READY)  ## compute the missing scores (changes that the evidence notices): about an hour for all
-	$(BIN)/python -m fedtheory.score
+	$(BIN)/fedtheory record scores
 
 brackets: $(READY)  ## solve the missing programmes for best constants: about ten minutes for all
-	$(BIN)/python -m fedtheory.brackets
+	$(BIN)/fedtheory record brackets
 
 coq: $(READY)  ## every step of every proof, and every theorem, through Coq's kernel: about seven minutes; coqc from Debian's packages if missing
 	command -v coqc >/dev/null || $(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq coq'
-	$(BIN)/python -m fedtheory.coq
+	$(BIN)/fedtheory record coq
 
 chromium:  ## the browser that the browser tests need, from Debian's packages
 	$(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from fedtheory.simulations.exact.trace import Trace
@@ -14,6 +14,27 @@ def mean(values: Iterable[Any]) -> Any:
     """The mean of vectors, or of numbers."""
     first, *others = values
     return sum(others, start=first) / (1 + len(others))
+
+
+class Values(Mapping[str, Any]):
+    """Quantities by name, each computed when it is first read."""
+
+    def __init__(self, how: Mapping[str, Callable[[], Any]]) -> None:
+        self._how, self._known = how, dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            self._known[name] = self._how[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._how
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._how)
+
+    def __len__(self) -> int:
+        return len(self._how)
 
 
 FIELD: Mapping[str, Quantity] = {
@@ -28,4 +49,4 @@ FIELD: Mapping[str, Quantity] = {
     "drift": lambda t: t.sum((s.x - t.x).square for s in t.steps) / len(t.steps),
 }
 
-__all__ = ["FIELD", "Quantity", "mean"]
+__all__ = ["FIELD", "Quantity", "Values", "mean"]

@@ -20,7 +20,6 @@ class SampleRound:
     """A round with one sample of clients.
 
     t         its trace
-    every     the trace if all clients take part, for the quantities of all of them
     groups    the clients of each client block
     lam, eta  momentum and step size
     star      x*; None if there is none
@@ -28,7 +27,6 @@ class SampleRound:
     """
 
     t: Trace
-    every: Trace
     groups: Sequence[Sequence[int]]
     lam: Any
     eta: Any
@@ -78,31 +76,34 @@ def _far(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
 
 
 def _steps(s: SampleRound, of: Callable[[Step], Any]) -> Any:
-    """The sum of a number of each step, over all clients."""
-    return s.every.sum(map(of, s.every.steps))
+    """The sum of a number of each step."""
+    return s.t.sum(map(of, s.t.steps))
 
 
 def _drift_z(s: SampleRound) -> Any:
-    z = s.every.x + s.every.before["v"] * (s.lam / (1 - s.lam))
-    return _steps(s, lambda step: (step.x - z).square)
+    return _steps(s, lambda step: (step.x - s.z).square)
 
 
 Quantity = Callable[[SampleRound], Any]
 
-# Of the state before the round, and of all clients' local steps: the same for all samples
-OF_ALL: Mapping[str, Quantity] = {
+# Of the state before the round: the same for all samples
+OF_STATE: Mapping[str, Quantity] = {
     "zx_sq": lambda s: (s.z - s.t.x).square,
     "v_sq": lambda s: s.t.before["v"].square,
     "grad_sq_x": lambda s: s.t.start.gradient.square,
     "grad_sq_z": lambda s: s.at_z.gradient.square,
     "mean_grad_sq": lambda s: mean(g.square for g in s.gradients(s.t.x)),
     "grad_sq_clients": lambda s: s.t.sum(g.square for g in s.gradients(s.t.x)),
-    "drift_x": lambda s: _steps(s, lambda step: (step.x - s.every.x).square),
-    "drift_z": lambda s: _drift_z(s),
-    "E_r": lambda s: _drift_z(s) / len(s.every.steps),
-    "grad_sq_steps": lambda s: _steps(s, lambda step: step.gradient.square),
-    "local_sum_sq": lambda s: s.every.total(step.gradient for step in s.every.steps).square,
 }
+# Of the round in which all clients take part
+OF_ALL: Mapping[str, Quantity] = {
+    "drift_x": lambda s: _steps(s, lambda step: (step.x - s.t.x).square),
+    "drift_z": _drift_z,
+    "E_r": lambda s: _drift_z(s) / len(s.t.steps),
+    "grad_sq_steps": lambda s: _steps(s, lambda step: step.gradient.square),
+    "local_sum_sq": lambda s: s.t.total(step.gradient for step in s.t.steps).square,
+}
+# Of the round with a sample
 OF_SAMPLE: Mapping[str, Quantity] = {
     "sample_sq": lambda s: mean(s.gradients(s.t.x)[i] for i in s.groups[0]).square,
     "block_sample_sq": lambda s: s.sent(s.gradients(s.t.x)).square,
@@ -134,13 +135,14 @@ OF_POINTS: Mapping[str, Quantity] = {
     "Xi": lambda s: mean((a - s.z).square for a in s.points),
     "Xi_r": lambda s: mean(((s.t.x if i in s.groups[0] else a) - s.z_next).square for i, a in enumerate(s.points)),
 }
-QUANTITIES = {**OF_ALL, **OF_SAMPLE, **OF_STAR, **OF_VARIATES, **OF_VARIATES_AND_STAR, **OF_POINTS}
+QUANTITIES = {**OF_STATE, **OF_ALL, **OF_SAMPLE, **OF_STAR, **OF_VARIATES, **OF_VARIATES_AND_STAR, **OF_POINTS}
 
 __all__ = [
     "OF_ALL",
     "OF_POINTS",
     "OF_SAMPLE",
     "OF_STAR",
+    "OF_STATE",
     "OF_VARIATES",
     "OF_VARIATES_AND_STAR",
     "QUANTITIES",

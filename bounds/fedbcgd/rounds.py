@@ -19,10 +19,11 @@ on.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from random import Random
 from typing import Any
@@ -30,6 +31,7 @@ from typing import Any
 import sympy
 
 from fedtheory.bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
+from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials.claims import (
     Balance,
     Condition,
@@ -204,7 +206,7 @@ def known_symbols() -> frozenset[str]:
 
 # The symbols of an instance
 
-measured = lru_cache(maxsize=20_000)(block_round)
+measured = lru_cache(maxsize=5_000)(block_round)
 
 
 def fits(r: BlockRound, to: BlockForm) -> bool:
@@ -258,15 +260,18 @@ def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
 _OF_MEANS = ("G_mean_sq", "C_r_of_means")
 
 
-def expected(at: Instance) -> dict[str, Fraction]:
+def expected(at: Instance) -> Values:
     """The quantities of the round, averaged over the states before it; none where these are not known."""
     if not at.rounds:
-        return dict(measured(at.start))
+        return measured(at.start)
     rows = [(measured(state), chance) for state, chance in at.states.items()]
     if len(rows) <= 1:
-        return dict(rows[0][0]) if rows else {}
-    names = [name for name in rows[0][0] if name not in _OF_MEANS]
-    return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
+        return rows[0][0] if rows else Values({})
+
+    def mean(name: str) -> Fraction:
+        return sum((row[name] * chance for row, chance in rows), Fraction(0))
+
+    return Values({name: partial(mean, name) for name in rows[0][0] if name not in _OF_MEANS})
 
 
 def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence]:
@@ -274,12 +279,13 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
     r, claims = at.start, to.also if further else to.inequalities
     if not (claims and begins(r, to) and fits(r, to)):
         return []
-    values = rescaled(constants(r), to.factors)
-    if not all(condition.holds(values) for condition in to.conditions):
+    known = rescaled(constants(r), to.factors)
+    if not all(condition.holds(known) for condition in to.conditions):
         return []
-    values |= expected(at)
-    values |= {symbol: values[name] for symbol, name in to.reading.items() if name in values}
-    if not to.symbols - {"sigma", "G"} <= values.keys():
+    found = expected(at)
+    own = Values({symbol: partial(found.__getitem__, name) for symbol, name in to.reading.items()})
+    values = ChainMap(own, found, known)
+    if not to.symbols - {"sigma", "G"} <= values.keys() or not set(to.reading.values()) <= found.keys():
         return []
     assert all(condition.holds(values) for condition in to.implied), r
     return [Occurrence(balance(claim, values), {}) for claim in claims]

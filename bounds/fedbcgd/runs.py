@@ -18,11 +18,11 @@ x; rho is what beta leaves to a mini-batch.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction as PlainFraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations, product
 from operator import mul
 from typing import Any
@@ -34,10 +34,13 @@ from fedtheory.bounds.fedbcgd.quantities import (
     OF_POINTS,
     OF_SAMPLE,
     OF_STAR,
+    OF_STATE,
     OF_VARIATES,
     OF_VARIATES_AND_STAR,
+    Quantity,
     SampleRound,
 )
+from fedtheory.bounds.quantities import Values
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.exact.rational import Fraction, square_root
 from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
@@ -368,47 +371,62 @@ def _alike(r: BlockRound, groups: Groups) -> Groups:
     return tuple(found)
 
 
-def _sample_rounds(r: BlockRound) -> dict[Groups, tuple[SampleRound, Fraction]]:
+def _sample_rounds(r: BlockRound) -> list[tuple[SampleRound, Fraction]]:
     """The rounds with the different samples of clients, each with its chance; see `_alike`."""
-    own, everyone = _Round(r, r.N * r.K), (tuple(range(r.M)),)
+    own = _Round(r, r.N * r.K)
     star = None if r.x_star is None else own.constant(r.x_star)
     points = own.points if r.N == 1 else []
     times = Counter(_alike(r, groups) for groups in r.samples)
-    traces = {groups: own.of(groups) for groups in times}
-    every = traces[everyone] if r.samples == [everyone] else _Round(r, r.M).of(everyone)
-    return {
-        groups: (SampleRound(traces[groups], every, groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
+    return [
+        (SampleRound(own.of(groups), groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
         for groups, n in times.items()
-    }
+    ]
 
 
 # The quantities of a round
 
 
-def block_round(r: BlockRound) -> dict[str, Fraction]:
-    """The quantities of a round by name, means over the sample and all noise.
+def block_round(r: BlockRound) -> Values:
+    """The quantities of a round, means over the sample and all noise.
 
     Those of `fedtheory.bounds.fedbcgd.quantities` that the round has; G_mean_sq, ||E G||^2; and for FedBCGD+ with x*
     C_r_of_means, the mean of ||E c_i - grad f_i(x*)||^2 after the round.
     """
+    several = cache(partial(_sample_rounds, r))
+    everyone = (tuple(range(r.M)),)
+
+    @cache
+    def every() -> SampleRound:
+        if r.samples == [everyone]:
+            return several()[0][0]
+        return SampleRound(_Round(r, r.M).of(everyone), everyone, r.lam, r.eta)
+
+    def over_samples(quantity: Quantity) -> Fraction:
+        return sum((quantity(s) * chance for s, chance in several()), _ZERO)
+
     tables = [OF_SAMPLE]
     tables += [OF_STAR] if r.x_star is not None else []
     tables += [OF_VARIATES] if r.points else []
     tables += [OF_VARIATES_AND_STAR] if r.points and r.x_star is not None else []
     tables += [OF_POINTS] if r.points and r.N == 1 else []
-    several = list(_sample_rounds(r).values())
-    first = several[0][0]
-    found = {name: quantity(first) for name, quantity in OF_ALL.items()}
-    for name, quantity in (pair for table in tables for pair in table.items()):
-        found[name] = sum((quantity(s) * chance for s, chance in several), _ZERO)
-    found["G_mean_sq"] = _square(_total([(_expected(r, s.G), chance) for s, chance in several]))
+    how: dict[str, Callable[[], Fraction]] = {
+        **{name: partial(lambda of: of(several()[0][0]), quantity) for name, quantity in OF_STATE.items()},
+        **{name: partial(lambda of: of(every()), quantity) for name, quantity in OF_ALL.items()},
+        **{name: partial(over_samples, quantity) for table in tables for name, quantity in table.items()},
+        "G_mean_sq": lambda: _square(_total([(_expected(r, s.G), chance) for s, chance in several()])),
+    }
     if r.points and r.x_star is not None:
-        kept = [_total([(_expected(r, s.t.memory["c_i"][i]), p) for s, p in several]) for i in range(r.M)]
-        means = [_mean([c for c, other in zip(kept, r.first_alike, strict=True) if other == i]) for i in r.first_alike]
-        at_star = [_expected(r, g) for g in first.gradients(first.star)]
-        squares = (_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True))
-        found["C_r_of_means"] = sum(squares, _ZERO) / r.M
-    return found
+        how["C_r_of_means"] = lambda: _variates_of_means(r, several())
+    return Values(how)
+
+
+def _variates_of_means(r: BlockRound, several: Sequence[tuple[SampleRound, Fraction]]) -> Fraction:
+    """The mean of ||E c_i - grad f_i(x*)||^2 after the round."""
+    first = several[0][0]
+    kept = [_total([(_expected(r, s.t.memory["c_i"][i]), p) for s, p in several]) for i in range(r.M)]
+    means = [_mean([c for c, other in zip(kept, r.first_alike, strict=True) if other == i]) for i in r.first_alike]
+    at_star = [_expected(r, g) for g in first.gradients(first.star)]
+    return sum((_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True)), _ZERO) / r.M
 
 
 def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
@@ -418,10 +436,10 @@ def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
     """
     if (r.points and r.N > 1) or r.noisy:
         return None
-    several = _sample_rounds(r)
+    several = {s.groups: s.t for s, _ in _sample_rounds(r)}
     found: dict[BlockRound, Fraction] = {}
     for groups in r.samples:
-        t = several[_alike(r, groups)][0].t
+        t = several[_alike(r, groups)]
         points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
         after = replace(r, x=_expected(r, t.end), v=_expected(r, t.memory["v"]), points=points)
         found[after] = found.get(after, _ZERO) + Fraction(1, len(r.samples))

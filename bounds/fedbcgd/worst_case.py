@@ -18,7 +18,7 @@ from typing import Any
 
 import sympy
 
-from fedtheory.bounds.fedbcgd.quantities import OF_ALL, QUANTITIES, SampleRound
+from fedtheory.bounds.fedbcgd.quantities import OF_ALL, OF_STATE, QUANTITIES, SampleRound
 from fedtheory.bounds.worst_cases import federation, two_valued, variances
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.exact.trace import Trace, trace
@@ -77,7 +77,7 @@ def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -
     for symbol in sorted(statement.symbols, key=str):  # the order of the points is that of the quantities
         name = reading.get(symbol.name, symbol.name)
         if name in QUANTITIES:
-            means[symbol] = mean(map(QUANTITIES[name], every if name in OF_ALL else outcomes))
+            means[symbol] = mean(map(QUANTITIES[name], every if name in {**OF_STATE, **OF_ALL} else outcomes))
     conditions = {"sigma^2 >= 0": number("sigma^2"), "G^2 >= 0": number("G^2")}
     conditions |= variances((one.t for one in every), given)
     if Property.DISSIMILARITY in given:
@@ -120,11 +120,11 @@ def _rounds(
         ]
 
     everyone = tuple(range(M))
-    every = [SampleRound(t, t, (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
+    every = [SampleRound(t, (everyone,), lam, eta, NOTHING) for t in outcomes(everyone)]
     if K == M:
         return every, every
     groups = combinations(everyone, K)
-    return every, [SampleRound(t, every[0].t, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)]
+    return every, [SampleRound(t, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)]
 
 
 def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:

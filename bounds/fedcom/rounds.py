@@ -34,6 +34,7 @@ from typing import Any
 
 from fedtheory.bounds.fedcom import runs
 from fedtheory.bounds.fedcom.runs import Run, compression_gap
+from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials.claims import (
     Function,
     balance,
@@ -149,7 +150,7 @@ def known_symbols() -> frozenset[str]:
 
 
 @lru_cache(maxsize=20_000)
-def measured(run: Run) -> list[runs.Row]:
+def measured(run: Run) -> list[Values]:
     """`runs.rows`, cached."""
     return runs.rows(run)
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fedtheory.bounds.fedcom.quantities import LATER, OF_CLIENTS, OF_ROUND, OF_RUN, OF_START, OF_TWO, Rounds, drift
+from fedtheory.bounds.quantities import Values
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.exact.rational import Fraction, square_root
 from fedtheory.simulations.exact.trace import Coder, Noise, PiecewiseQuadratic, RandomVector, Trace, trace
@@ -261,35 +262,13 @@ def compression_gap(run: Run) -> Fraction:
 # The quantities of a run
 
 
-class Row(Mapping[str, Any]):
-    """The quantities of a round by name, each computed when it is first read.
+def values(run: Run, several: Rounds) -> Values:
+    """The quantities of the last of these rounds.
 
     Those of `fedtheory.bounds.fedcom.quantities`, and, from the minima of f and the f_j where they exist: gap_r, gap_next,
     gap_last, f_gap, fj_gap_mean, dist_sq_mean.  Quantities per client are mappings from (j,), per client and step from (j,
     c); j = 1 ... m, c = 0 ... tau-1.
     """
-
-    def __init__(self, run: Run, several: Rounds) -> None:
-        self.known: dict[str, Any] = {}
-        self.how = _how(run, several)
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.known:
-            self.known[name] = self.how[name]()
-        return self.known[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.how
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.how)
-
-    def __len__(self) -> int:
-        return len(self.how)
-
-
-def _how(run: Run, several: Rounds) -> dict[str, Callable[[], Any]]:
-    """The quantities of the last of these rounds, as functions."""
     first, t = several[0], several[-1]
     how: dict[str, Callable[[], Any]] = {
         **{name: partial(t.of, quantity) for name, quantity in OF_ROUND.items()},
@@ -316,13 +295,13 @@ def _how(run: Run, several: Rounds) -> dict[str, Callable[[], Any]]:
     if min(run.curvatures) > 0:
         curved = [(h if b >= 0 else right, b) for h, right, b in zip(run.h, run.right, run.b, strict=True)]
         how["dist_sq_mean"] = lambda: sum((run.w0 + b / h) ** 2 for h, b in curved) / run.m
-    return how
+    return Values(how)
 
 
-def rows(run: Run) -> list[Row]:
+def rows(run: Run) -> list[Values]:
     """The quantities of rounds r = 0 ... R-1 of a run."""
     several = list(traces(run))
-    return [Row(run, several[: r + 1]) for r in range(run.R)]
+    return [values(run, several[: r + 1]) for r in range(run.R)]
 
 
-__all__ = ["LAWS", "Row", "Run", "compression_gap", "ldl", "minimum", "rows", "traces"]
+__all__ = ["LAWS", "Run", "compression_gap", "ldl", "minimum", "rows", "traces"]

@@ -1,6 +1,6 @@
 """The files of brackets of best constants: solve what is missing, leave out what no statement needs any more.
 
-    python -m fedtheory.brackets [PAPER ...]
+    fedtheory record brackets [PAPER ...]
 
 A report reads these brackets and verifies them exactly, which is fast; what is not in a file it solves.
 """
@@ -74,14 +74,4 @@ def write(paper: str, progress: Any = None) -> None:
     print(f"written: {file}, {len(found)} brackets")
 
 
-def main() -> None:
-    """Write the files of the papers named on the command line, or of all."""
-    from fedtheory.cli import progress
-
-    with progress() as tell:
-        for paper in sys.argv[1:] or catalogue.names():
-            write(catalogue.paper(paper).name, tell)
-
-
-if __name__ == "__main__":
-    main()
+__all__ = ["needed", "write"]

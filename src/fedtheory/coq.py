@@ -1,6 +1,6 @@
 """The steps and theorems of all proofs in Coq: their files, and the record of what Coq's kernel accepts.
 
-    python -m fedtheory.coq [--constants] [PAPER ...]
+    fedtheory record coq [--constants] [PAPER ...]
 
 finds missing certificates (theory/PAPER/checks/steps.json), has coqc compile all of them, and writes what was accepted to
 theory/PAPER/checks/coq.json.  Whoever changes a proof runs it again.  With --constants it does this for the best constants,
@@ -24,7 +24,6 @@ from fedtheory.figures.files import whole, writable, write
 from fedtheory.plugins import packages
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
-from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs import kernel, library, premises, scenes, squares
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.certificates import Certificate, read, write as write_certificates
@@ -328,30 +327,25 @@ def _accepted(proof: Composed, theorem: Theorem, assumed: Iterable[str]) -> Acce
     return Accepted(proof.statement, proof.kind, theorem.digest, rests_on, instance)
 
 
-def main() -> None:
-    """Do this for the papers named on the command line, or for all here; exit status 1 for a step that is newly missing."""
-    from fedtheory.cli import progress, workshop
-
+def _papers(names: Sequence[str]) -> list[str]:
+    """The papers, by default all here.  Exits where coqc is not installed; raises UnknownName."""
     if which("coqc") is None:
         sys.exit("coqc is not installed: expected Coq, as `make coq` installs it")
-    named = [word for word in sys.argv[1:] if word != "--constants"]
-    try:
-        papers = [catalogue.paper(name).name for name in named or catalogue.names() if name not in packages()]
-    except UnknownName as unknown:
-        sys.exit(str(unknown))
-    if "--constants" in sys.argv:
-        return _constants(papers)
+    return [catalogue.paper(name).name for name in names or catalogue.names() if name not in packages()]
+
+
+def record(names: Sequence[str], tell: Progress, work: Workshop) -> None:
+    """Do this for papers, by default for all here; exit status 1 for a step that is newly missing."""
+    papers = _papers(names)
+    every = steps_of(papers, tell, work)
+    proofs = composed_of(papers, tell, work)
+    learnt = [_learnt(paper, with_those_of_theorems(every[paper], proofs[paper], True), tell) for paper in papers]
+    if any(learnt):
+        proofs = composed_of(papers, tell, work)  # what has a certificate now is a hypothesis no more
     missing: dict[str, list[Missing | Refused]] = {}
-    with progress() as tell:
-        work = workshop(False, None)
-        every = steps_of(papers, tell, work)
-        proofs = composed_of(papers, tell, work)
-        learnt = [_learnt(paper, with_those_of_theorems(every[paper], proofs[paper], True), tell) for paper in papers]
-        if any(learnt):
-            proofs = composed_of(papers, tell, work)  # what has a certificate now is a hypothesis no more
-        for paper, steps in every.items():
-            missing[paper] = accept(paper, steps, proofs[paper], tell)
-            tell("compiling papers", len(missing), len(every))
+    for paper, steps in every.items():
+        missing[paper] = accept(paper, steps, proofs[paper], tell)
+        tell("compiling papers", len(missing), len(every))
     for paper, several in missing.items():
         without = {one.step for one in several if isinstance(one, Missing)}
         steps, theorems = every[paper], len(_texts(proofs[paper]))
@@ -364,14 +358,12 @@ def main() -> None:
         sys.exit("more is without than WITHOUT lists: expected a certificate and a proof that Coq accepts for each")
 
 
-def _constants(papers: Sequence[str]) -> None:
-    from fedtheory.cli import progress
-
+def record_constants(names: Sequence[str], tell: Progress) -> None:
+    """The same for the brackets of best constants."""
     refused: dict[str, str] = {}
-    with progress() as tell:
-        for paper in papers:
-            refused |= accept_constants(paper, tell)
-            print(f"{paper}: Coq's kernel accepts {len(record_of(paper).constants)} best constants")
+    for paper in _papers(names):
+        refused |= accept_constants(paper, tell)
+        print(f"{paper}: Coq's kernel accepts {len(record_of(paper).constants)} best constants")
     for name, says in refused.items():
         print(f"    refused {name}: {' '.join(says.split())}")
     if refused:
@@ -384,7 +376,3 @@ def _learnt(paper: str, steps: Steps, tell: Progress | None) -> bool:
     found = certificates(paper, steps, tell)
     _keep(paper, found)
     return found.keys() > before.keys()
-
-
-if __name__ == "__main__":
-    main()

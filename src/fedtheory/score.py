@@ -3,7 +3,7 @@
 It shows on which parts the verdict depends.  After a change that is missed the verdict is as good as before.  A change is
 undecided if no instance refutes it, but a proof fails, or the tests give other numbers: the evidence reads what was
 changed, and the changed statement may be true.  All scores take hours, so they are stored in `score.json`.  An entry counts
-as long as its statement, its verdicts and the parts that are changed stay the same.  `python -m fedtheory.score` computes
+as long as its statement, its verdicts and the parts that are changed stay the same.  `fedtheory record scores` computes
 the missing entries.
 """
 
@@ -143,19 +143,12 @@ def batched(items: Sequence[Checked], size: int) -> Iterator[Sequence[Checked]]:
         yield items[start : start + size]
 
 
-def main() -> None:
+def record(tell: Progress) -> None:
     """Compute the missing scores; write the file after each batch."""
-    from fedtheory.cli import progress
-
-    with progress() as tell:
-        checked = verify([s.id for s in catalogue.statements()], progress=tell)
-        found = known(checked)
-        for some in batched([c for c in checked if c.statement.id not in found], 16):
-            found |= scores(some, tell)
-            ordered = {c.statement.id: asdict(found[c.statement.id]) for c in checked if c.statement.id in found}
-            write(FILE, (json.dumps(ordered, indent=1) + "\n").encode())
+    checked = verify([s.id for s in catalogue.statements()], progress=tell)
+    found = known(checked)
+    for some in batched([c for c in checked if c.statement.id not in found], 16):
+        found |= scores(some, tell)
+        ordered = {c.statement.id: asdict(found[c.statement.id]) for c in checked if c.statement.id in found}
+        write(FILE, (json.dumps(ordered, indent=1) + "\n").encode())
     print(f"written: {FILE}, {len(ordered)} statements")
-
-
-if __name__ == "__main__":
-    main()

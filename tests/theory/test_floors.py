@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,50 @@ def test_there_is_one_import_name(floor: str) -> None:
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             own = {module.split(".")[0] for module in modules} & (set(BELOW) - {"fedtheory"})
             assert not own, f"{file}, line {node.lineno}: expected fedtheory.{own}"
+
+
+def modules() -> dict[str, Path]:
+    """Our modules by their names."""
+    found = {}
+    for floor in BELOW:
+        folder = ROOT / "src" / "fedtheory" if floor == "fedtheory" else ROOT / floor
+        for file in folder.rglob("*.py"):
+            parts = file.relative_to(folder).with_suffix("").parts
+            inner = parts[:-1] if parts[-1] == "__init__" else parts
+            found[".".join(("fedtheory", *([] if floor == "fedtheory" else [floor]), *inner))] = file
+    return found
+
+
+def imports_at_once(source: str, known: Collection[str]) -> set[str]:
+    """The modules that a module imports when it is imported itself; not those that only its types need."""
+    found = set()
+    left: list[ast.AST] = [ast.parse(source)]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else str(node.module) for name in inner}
+        elif not isinstance(node, ast.FunctionDef | ast.Lambda) and not (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
+            left += ast.iter_child_nodes(node)
+    return found & set(known)
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other in a circle."""
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return [list(error.args[1])]
+    return []
+
+
+def test_no_module_imports_itself_by_others() -> None:
+    known = modules()
+    assert circles({name: imports_at_once(file.read_text(), known) for name, file in known.items()}) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}), "a circle is seen"
+    late = "def f():\n    import fedtheory.cli\nif TYPE_CHECKING:\n    import fedtheory.store\nimport fedtheory"
+    assert imports_at_once(late, known) == {"fedtheory"}

@@ -1,0 +1,156 @@
+"""Constants: the best that a proof gives, the best that there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fedtheory.commands.options import AsJson
+from fedtheory.simulations.checked import brief, fraction
+from fedtheory.terminal import console, print_json, progress
+
+_LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
+
+
+def sharpen_command(
+    id_: Annotated[str, typer.Argument(help="id of a theorem that has a sharper form, or of that form", metavar="ID")],
+    span: Annotated[
+        str, typer.Option(help="allow step sizes up to this multiple of the printed limit, such as 2 or 1/2")
+    ] = "1",
+    trade_off: Annotated[
+        Path | None,
+        typer.Option(help="draw the constants against the largest step size into this PNG, SVG or PDF file"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the best constants that the proof of a theorem gives: optimise, round to fractions, prove.
+
+    The free choices of a proof are the weights in Young's inequality and the shares of its non-negative terms."""
+    from fedtheory.bounds import sharpening as own
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.printing import plain
+
+    one = own.family_of(id_)
+    if trade_off is not None:
+        from fedtheory.figures.gallery import saveable
+
+        saveable(trade_off)
+    with progress() as tell:
+        tell("the best constants", 0, 1)
+        found = own.answer(one, own.span_of(span))
+    sharpened, catalogued = found.sharpens, found.catalogued
+    if trade_off is not None:
+        from fedtheory.figures.gallery import save_as
+        from fedtheory.figures.trade_off import draw
+
+        with progress() as tell:
+            points = own.trade_off(one, lambda done: tell("step sizes", done, len(own.SPANS)))
+        save_as(lambda: draw({points[0].sharpens: {a.span: own.smaller(a) for a in points}}), trade_off)
+    if as_json:
+        print_json(
+            {
+                "sharpens": sharpened,
+                "when": [str(c) for c in found.found.theorem.when],
+                "terms": {r.term: plain(r.value) for r in found.rows},
+                "times_smaller": {r.term: r.over for r in found.rows},
+                "choices": {name: str(value) for name, value in found.found.choices.items()},
+                "verdicts": [{"status": v.status, "says": v.says} for v in found.found.verdicts],
+                "runs": None if found.runs is None else {"status": found.runs.status, "says": found.runs.says},
+            }
+        )
+        return
+    print(f"{sharpened}, sharpened, when {'; '.join(str(c) for c in found.found.theorem.when)}")
+    form = catalogue.find(sharpened).form
+    table = Table("term", "bound", f"{form} / this", "in the catalogue / this", box=None, pad_edge=False)
+    for row in found.rows:
+        cells = [f"{row.over[id_]:.4g}" if id_ in row.over else "" for id_ in (sharpened, catalogued)]
+        table.add_row(row.term, plain(row.value), *cells)
+    console().print(table)
+    print("choices: " + ", ".join(f"{name} = {value}" for name, value in found.found.choices.items()))
+    for verdict in found.found.verdicts:
+        print(f"{verdict.status}: {verdict.says}")
+    if found.runs is not None:
+        print(f"{found.runs.status}: {found.runs.says}")
+    if trade_off is not None:
+        print(f"drawn to {trade_off}")
+
+
+def tight(
+    id_: Annotated[str, typer.Argument(help="id of an inequality about one round", metavar="ID")],
+    words: Annotated[
+        list[str], typer.Argument(help="numbers, such as M=2 K=1 L=1 eta_tilde=1/6", metavar="NAME=VALUE...")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Find the best constant of each term of an inequality about one round, for all functions in every dimension.
+
+    A semidefinite programme (Clarabel) finds a bracket, which is checked exactly:
+    an instance from below, multipliers from above. First it takes all terms of
+    the larger side together, then one at a time while the others stay as they
+    are. Noise is +n or -n with equal probability, for any vector n."""
+    from fedtheory.bounds import worst_cases
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.proofs import scenes
+    from fedtheory.theory.proofs.tight import NotSolved, Unbounded
+
+    statement, numbers = catalogue.find(id_), {}
+    counts = {name for name, symbol in catalogue.symbols(statement).items() if symbol.domain.startswith("integer")}
+    for word in words:
+        name, _, text = word.partition("=")
+        try:
+            numbers[name] = fraction(text)
+        except ValueError:
+            raise ValueError(f"{brief(word)}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
+        if name in counts and numbers[name] > _LARGEST_COUNT:
+            raise ValueError(f"{brief(word)}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
+    every = [
+        (case, term, search)
+        for case in scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
+        for term, search in scenes.searches(statement, case).items()
+    ]
+    found: list[tuple[scenes.Case, str, scenes.Search, scenes.Best | str]] = []
+    with progress() as tell:
+        for done, (case, term, search) in enumerate(every, start=1):
+            try:
+                found.append((case, term, search, scenes.best(search, statement.paper)))
+            except (NotSolved, Unbounded) as error:
+                found.append((case, term, search, str(error)))
+            tell("terms", done, len(every))
+    if as_json:
+        print_json([_bracket(*one, statement.paper) for one in found])
+        return
+    table = Table("term", "best / stated, at least", "at most", "", box=None, pad_edge=False)
+    for case, term, search, own in found:
+        place = "".join(f", {symbol} = {value}" for symbol, value in case.scene.place.items())
+        if isinstance(own, str):
+            table.add_row(term + place, "", "", own)
+        else:
+            side = "may be larger" if search.sign < 0 else "may be smaller" if own.most < 0.9995 else ""
+            table.add_row(term + place, f"{float(own.least):.3g}", f"{float(own.most):.3g}", side)
+    console().print(table)
+
+
+def _bracket(case: Any, term: str, search: Any, found: Any, paper: str) -> dict[str, Any]:
+    """A term's best constant as JSON, with its instance and its proof; without one, an instance that refutes the whole."""
+    from fedtheory.theory.proofs import scenes
+
+    shown = {"term": term, "numbers": {str(symbol): str(value) for symbol, value in case.scene.place.items()}}
+    if isinstance(found, str):
+        instance = scenes.violated(search.below, paper) if term == scenes.ALL else None
+        return shown | {"not_found": found} | ({} if instance is None else {"refuted_by": _instance(instance)})
+    below, above = (scenes.bracket(programme, paper) for programme in (search.below, search.above))
+    return shown | {
+        "best_over_stated": [str(found.least), str(found.most)],
+        "multipliers": {n: str(m) for n, m in above.multipliers.items()},
+        **_instance(below.instance),
+    }
+
+
+def _instance(instance: Any) -> dict[str, Any]:
+    """An instance as JSON: the Gram matrix of its vectors, and its function values."""
+    rows = [[str(x) for x in row] for row in instance.gram]
+    values = {n: str(v) for n, v in instance.values.items()}
+    return {"gram": {"vectors": instance.vectors, "rows": rows}, "values": values}

@@ -1,0 +1,103 @@
+"""Trainings of networks, and the papers' tables beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from fedtheory.commands.options import Cells, From, Quick, Runs, Scheduler
+from fedtheory.simulations.checked import brief, number
+from fedtheory.terminal import console, progress, training_progress
+
+
+def train_command(
+    what: Annotated[
+        str | None, typer.Argument(help="a preset, such as sfl.table3, or a TOML file", metavar="[PRESET|FILE.toml]")
+    ] = None,
+    only_list: Annotated[bool, typer.Option("--list", help="list the presets instead")] = False,
+    quick: Quick = False,
+    cells: Cells = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", help="folder of the images; or 'generated', for generated images of the same size"),
+    ] = None,
+    device: Annotated[str | None, typer.Option("--device", help="cpu or cuda")] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="number of rounds, instead of the set-up's")] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", help="number of seeds (3) or a list of seeds (0,5,7)")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="continue an interrupted training")] = False,
+    checkpoint: Annotated[float, typer.Option("--checkpoint", help="seconds between checkpoints")] = 30.0,
+    runs: Runs = Path("runs"),
+    source: From = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Train networks, measure and draw: every table and figure of the papers that shows networks has a preset."""
+    from fedtheory import tables, training
+    from fedtheory.bounds import presets
+    from fedtheory.tasks import Workshop
+
+    if only_list or what is None:
+        table = Table("preset", "cells", "says", box=None, pad_edge=False)
+        for name, build in presets.presets().items():
+            preset = build()
+            table.add_row(name, str(len(preset.cells)), preset.says)
+        console().print(table)
+        return
+    number("--checkpoint", checkpoint, ">= 0")
+    changes: dict[str, Any] = {"data": data, "device": device, "rounds": rounds}
+    if seeds is not None:
+        changes["seeds"] = tables.which_seeds(seeds)
+    if what.endswith(".toml"):
+        name = Path(what).stem
+        if Path(what).suffix != ".toml" or name.strip(".") == "":
+            raise ValueError(
+                f"{brief(what)}: expected a name before .toml, because the folder of the training has this name"
+            )
+        setup = tables.changed(training.read_setup(Path(what), source), **changes)
+        folder = runs / name
+        if scheduler is None:
+            with training_progress() as tell:
+                training.train(setup, folder, resume, tell(Path(what).stem), checkpoint)
+        else:
+            with progress() as tell:
+                training.train_there({folder: setup}, Workshop(None, scheduler), resume, tell)
+        rows = training.history(folder)
+        tables.draw_curves("curves", Path(what).stem, {setup.algorithm["name"]: rows}, folder)
+        tables.print_history(rows, console())
+        console().print(f"written: {folder}")
+        return
+    if source is not None:
+        raise ValueError("--from with a preset: expected --from with a TOML file that names the algorithm in it")
+    preset = presets.preset(what)
+    if quick:
+        preset = presets.quick(preset)
+    preset = tables.chosen(preset, cells)
+    folder = runs / tables.slug(what + (", quick" if quick else ""))
+    if scheduler is None:
+        with training_progress() as tell:
+            tables.train_preset(preset, folder, resume, tell, checkpoint, **changes)
+    else:
+        setups = zip((folder / cell.name for cell in preset.cells), tables.setups_of(preset, **changes), strict=True)
+        with progress() as tell:
+            training.train_there(dict(setups), Workshop(None, scheduler), resume, tell)
+    drawn = tables.draw(preset, folder)
+    tables.print_found(preset, folder, console())
+    console().print(f"{len(preset.cells)} trainings and {len(drawn) // 3} figures in {folder}")
+
+
+def table_command(
+    name: Annotated[str, typer.Argument(help="a preset, such as sfl.table3", metavar="PRESET")],
+    quick: Quick = False,
+    cells: Cells = None,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Print our numbers beside the printed ones, and the settings in which our trainings differ."""
+    from fedtheory import tables
+    from fedtheory.bounds import presets
+
+    whole = presets.preset(name)
+    small = tables.chosen(presets.quick(whole) if quick else whole, cells)
+    folder = runs / tables.slug(name + (", quick" if quick else ""))
+    tables.print_beside(whole, small, folder, console(), f"fedtheory train '{name}'{' --quick' if quick else ''}")
