@@ -284,7 +284,8 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
         return []
     found = expected(at)
     own = Values({symbol: partial(found.__getitem__, name) for symbol, name in to.reading.items()})
-    values = ChainMap(own, found, known)
+    sources: list[Any] = [own, found, known]
+    values: Mapping[str, Any] = ChainMap(*sources)
     if not to.symbols - {"sigma", "G"} <= values.keys() or not set(to.reading.values()) <= found.keys():
         return []
     assert all(condition.holds(values) for condition in to.implied), r

@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from typing import Annotated, NoReturn
@@ -77,7 +77,7 @@ def options(
         os.environ[plugins.VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), folder]))
 
 
-COMMANDS = {
+COMMANDS: Mapping[typer.Typer, Mapping[str, Callable[..., None]]] = {
     app: {
         "new-paper": statements.new_paper_command,
         "list": statements.list_command,
