@@ -206,7 +206,7 @@ def known_symbols() -> frozenset[str]:
 
 # The symbols of an instance
 
-measured = lru_cache(maxsize=5_000)(block_round)
+measured = lru_cache(maxsize=20_000)(block_round)
 
 
 def fits(r: BlockRound, to: BlockForm) -> bool:

@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int], None]  # receives the stage, the count done
 
 _SWITCHES = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-    "LOKY_MAX_MEMORY_LEAK_SIZE": "1e9",  # bytes; a process that grows by more is replaced, and imports all again
+    "LOKY_MAX_MEMORY_LEAK_SIZE": "2e9",  # bytes; a process that grows by more is replaced, and imports all again
 }
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
