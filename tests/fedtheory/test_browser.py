@@ -17,11 +17,11 @@ from fedtheory.bounds.browser import curves, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import Value, evaluate, has_terms, in_domain
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.bounds.trials.arena import confront
-from fedtheory.site import build
+from fedtheory.site import build, search
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Statement
+from fedtheory.theory.statement import Evidence, Statement, Status, Verdict
 from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
 
@@ -356,6 +356,99 @@ def test_the_search_puts_the_best_first_and_stands_in_the_address(page: Page, si
     assert shown(page)[0] == "sfl.lemma9"
     page.locator("#f-text").fill("")
     assert shown(page) == [s.id for s in catalogue.statements()]  # in the papers' order again
+
+
+@pytest.fixture(scope="module")
+def findable(browser: Browser, site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page with a search in which every finding is borne out, as in a whole report."""
+    out: Path = tmp_path_factory.mktemp("findable")
+    found = {f.statement for paper in catalogue.papers().values() for f in paper.findings}
+    refuted = Verdict(Status.REFUTED, "planted")
+    known = [
+        Checked(s, ((Evidence(s.id, "counterexample", lambda *_: refuted), refuted),) if s.id in found else ())
+        for s in catalogue.statements()
+    ]
+    (out / "assets").mkdir()
+    (out / "glossary.html").write_bytes((site / "glossary.html").read_bytes())
+    for name in ("search.js", "style.css"):
+        (out / "assets" / name).write_bytes((site / "assets" / name).read_bytes())
+    (out / "assets" / "index.js").write_text(search.index(known))
+    with opened(browser) as page:
+        page.goto((out / "glossary.html").as_uri())
+        yield page
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "title"),
+    [
+        ("diverges", "finding", "FedCOMGATE diverges"),
+        ("wrong sign", "finding", "FedBCGD+ as printed"),
+        ("plainly false", "list", "breaks the statement"),
+        ("missing hypothesis", "list", "missing hypothesis"),
+        ("equation 54", "finding", "Sampled clients cost a term that (54)"),
+        ("eq. 54", "finding", "Sampled clients cost a term that (54)"),
+        ("lemma 9", "lemma", "sfl.lemma9"),
+        ("Theorem E.6", "theorem", "fedcom.thmE6"),
+        ("thmE6", "theorem", "fedcom.thmE6"),
+        ("eta_tilde", "symbol", "eta_tilde"),
+        ("η", "symbol", "eta"),
+        ("step size too large", "finding", "Algorithm 1 of FedBAT"),
+    ],
+)
+def test_the_search_finds_what_a_stranger_types(findable: Page, text: str, kind: str, title: str) -> None:
+    found = findable.evaluate("text => fedsearch.find(text)[0].entry", text)
+    assert found["kind"] == kind and found["title"].startswith(title)
+
+
+def test_the_search_forgives_typing_errors(findable: Page) -> None:
+    ids = "text => fedsearch.find(text).map(({ entry }) => entry.url)"
+    right = findable.evaluate(ids, "heterogeneity")
+    assert len(right) > 50
+    for wrong in ("heterogenity", "heterogeniety", "hetrogeneity"):
+        assert findable.evaluate(ids, wrong) == right
+    assert findable.evaluate(ids, "zqxwv") == []
+    assert findable.evaluate(ids, "lemma 999999") == findable.evaluate(ids, "lemma")  # a number is never another one
+
+
+def test_every_address_of_the_search_is_there(page: Page, site: Path) -> None:
+    """A list's address filters the overview; every other one is a place on a page."""
+    page.goto((site / "winners.html").as_uri())
+    addresses = set(page.evaluate("FEDTHEORY_INDEX.map(row => row[4])"))
+    assert len(addresses) > len(catalogue.statements())
+    for name in {address.split("#")[0] for address in addresses}:
+        page.goto((site / name).as_uri())
+        places = [a.split("#")[1] for a in addresses if a.startswith(name) and "=" not in a]
+        assert page.evaluate("places => places.filter(place => !document.getElementById(place))", places) == [], name
+
+
+def test_the_search_is_used_by_keyboard_on_every_page(page: Page, site: Path) -> None:
+    names = sorted(path.name for path in site.glob("*.html"))
+    assert len(names) >= 9
+    for name in names:
+        page.goto((site / name).as_uri())
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "q", name
+    page.keyboard.type("lemma 9")
+    expect(page.locator("#found")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent").startswith("sfl.lemma9.corrected")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "q" and page.locator("#found").is_hidden()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sfl.html#sfl.lemma9")
+    expect(page.locator('[id="sfl.lemma9"]')).to_be_in_viewport()
+
+
+def test_a_tile_lists_the_statements_that_it_counts(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    for i, number in enumerate(page.locator(".tiles b").all_text_contents()):
+        page.goto((site / "index.html").as_uri())
+        page.locator(".tiles a").nth(i).click()
+        page.wait_for_function("n => document.querySelector('#f-count').textContent.startsWith(`${n} of`)", arg=number)
+        assert len(shown(page)) == int(number) > 0
+    page.locator("#f-severity").select_option("misprint")
+    assert "severity=misprint" in page.url
 
 
 def shown(page: Page) -> list[str]:

@@ -26,7 +26,7 @@ from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
 from fedtheory.sharper import gains
-from fedtheory.site import formulas
+from fedtheory.site import formulas, search
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
@@ -118,6 +118,7 @@ def build(
         "sizes": {name: _size(files["png"]) for name, files in figures.items()},
         "statuses": list(count(checked)),
         "kinds": kinds(views),
+        "severities": SEVERITIES,
     }
     first = {
         "number": texts.number_word(len(papers)),
@@ -125,11 +126,12 @@ def build(
         "refuted": by_severity(printed),
         "findings": findings,
         "severity_says": texts.SEVERITY_SAYS,
+        "listed": search.listed,
     }
     pages = {"index.html": page("index.html", **common, **first, views=views)}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
-        pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
+        pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
         pages["sharper.html"] = page("sharper.html", **common)
@@ -139,6 +141,7 @@ def build(
         pages["networks.html"] = page("networks.html", **common, factors=_factors(beside_networks.STUDY.numbers))
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
+    assets["assets/index.js"] = search.index(checked).encode()
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
     assets |= {f"figures/{name}.{ending}": content for name in shown for ending, content in figures[name].items()}
     contents = {name: text.encode() for name, text in pages.items()} | assets
@@ -257,14 +260,6 @@ class View:
     def in_coq(self) -> list[InCoq]:
         """Its proofs as theorems in Coq."""
         return in_coq(self.checked)
-
-    @property
-    def searched(self) -> str:
-        """The text in which a page's search looks."""
-        s = self.statement
-        words = [str(p.content) for p in self.parts if p.kind == "words"]
-        told = [text for e in self.errata for text in (e.printed, e.true)]
-        return " ".join([s.id, s.kind, s.place, *words, s.note, *told]).lower()
 
 
 @dataclass(frozen=True)
