@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import sys
 from dataclasses import replace
@@ -17,7 +19,7 @@ from fedtheory.bounds.browser import curves, javascript, sliders, tied, with_tie
 from fedtheory.bounds.evaluation import evaluate, has_terms
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.figures import gallery
-from fedtheory.site import formulas
+from fedtheory.site import downloads, formulas
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex, mathml
@@ -176,6 +178,44 @@ def test_networks_have_a_page_of_their_own(tmp_path: Path) -> None:
     )
     assert "theory_beside_networks" not in (tmp_path / "site" / "sfl.html").read_text()
     assert 'href="networks.html"' in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_the_site_leads_to_what_is_built_beside_it(tmp_path: Path) -> None:
+    build(tmp_path / "site", unchecked("fedbat"), {})
+    alone = (tmp_path / "site" / "index.html").read_text()
+    assert "<code>make docs</code>" in alone and "<code>make course</code>" in alone and "paper_check.md" not in alone
+    for name in ("docs/built/index.html", "course/built/student/01_client_drift.html", "paper_check.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    build(tmp_path / "site", unchecked("fedbat"), {})
+    shown = (tmp_path / "site" / "index.html").read_text()
+    links = re.findall(r'href="(\.\./[^"]+)"', shown)
+    assert len(set(links)) == 3 and "make docs" not in shown
+    assert all((tmp_path / "site" / link).resolve().is_file() for link in links)
+
+
+def test_the_verdicts_can_be_downloaded(tmp_path: Path) -> None:
+    own = next(e for e in catalogue.evidence("fedbat") if catalogue.errata(e.statement))
+    found = Verdict(Status.REFUTED, "an instance", witness={"x": 0.5})
+    known = [
+        replace(c, verdicts=((own, found),)) if c.statement.id == own.statement else c for c in unchecked("fedbat")
+    ]
+    build(tmp_path, known, {})
+    data = json.loads((tmp_path / "verdicts.json").read_text())
+    assert [one["id"] for one in data] == [s.id for s in catalogue.statements("fedbat")]
+    (one,) = [one for one in data if one["id"] == own.statement]
+    assert one["verdict"] == "refuted" and one["headline"].startswith("refuted")
+    assert one["evidence"] == [{"kind": own.kind, "verdict": "refuted", "says": "an instance", "witness": {"x": "0.5"}}]
+    assert [e["severity"] for e in one["errata"]] == [e.severity for e in catalogue.errata(own.statement)]
+
+
+def test_the_citation_is_that_of_the_repository(tmp_path: Path) -> None:
+    told = downloads.citation()
+    for line in ("title", "version"):
+        value = re.search(rf'^{line}: "?(.+?)"?$', (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+        assert value and value[1] in told
+    build(tmp_path, unchecked("fedbat"), {})
+    assert told.splitlines()[1] in html.unescape((tmp_path / "index.html").read_text())
 
 
 def test_the_report_ends_with_the_site(

@@ -26,7 +26,7 @@ from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
 from fedtheory.sharper import gains
-from fedtheory.site import formulas, search
+from fedtheory.site import downloads, formulas, search
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
@@ -119,6 +119,7 @@ def build(
         "statuses": list(count(checked)),
         "kinds": kinds(views),
         "severities": SEVERITIES,
+        "beside": downloads.beside(out),
     }
     first = {
         "number": texts.number_word(len(papers)),
@@ -127,6 +128,7 @@ def build(
         "findings": findings,
         "severity_says": texts.SEVERITY_SAYS,
         "listed": search.listed,
+        "citation": downloads.citation(),
     }
     pages = {"index.html": page("index.html", **common, **first, views=views)}
     for paper in papers:
@@ -144,6 +146,7 @@ def build(
     assets["assets/index.js"] = search.index(checked).encode()
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
     assets |= {f"figures/{name}.{ending}": content for name in shown for ending, content in figures[name].items()}
+    pages["verdicts.json"] = downloads.verdicts(checked)
     contents = {name: text.encode() for name, text in pages.items()} | assets
     for name, content in contents.items():
         write(out / name, content)
@@ -181,8 +184,8 @@ def ready(out: Path) -> None:
     pages = [path.name for path in (_HERE / "templates").glob("*.html")]
     for name in (*pages, *(f"{paper}.html" for paper in catalogue.papers())):
         writable(out / name, mark='content="fedtheory report"')
-    for folder in ("assets", "figures"):
-        writable(out / folder / "file")
+    for name in ("assets/file", "figures/file", "verdicts.json"):
+        writable(out / name)
 
 
 def page(template: str, **values: Any) -> str:
