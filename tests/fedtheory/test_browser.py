@@ -500,6 +500,25 @@ def test_a_refuted_statement_tells_its_witness_and_leads_to_the_explorer(page: P
     expect(page.locator("#says")).to_contain_text("sfl.eq54")
 
 
+def test_the_pieces_of_a_formula_stand_on_one_line_in_the_font_of_the_site(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto((site / "fedbat.html").as_uri() + "#fedbat.thm1")
+    pieces = page.locator('[id="fedbat.thm1"] .formula').first
+    signs = pieces.evaluate(
+        """box => [...box.querySelectorAll("math")].map(math => {
+            const outer = [...math.querySelectorAll("mo")].filter(mo => mo.closest("mfrac, munder") === null);
+            const sign = outer.find(mo => ["≤", "+", "−"].includes(mo.textContent));
+            const { top, bottom } = sign.getBoundingClientRect();
+            return (top + bottom) / 2;
+        })"""
+    )
+    assert len(signs) == 3 and max(signs) - min(signs) < 1  # E[F(w)] − F*, ≤ noise, + start
+    ((family, status),) = page.evaluate(
+        "document.fonts.ready.then(() => [...document.fonts].map(font => [font.family, font.status]))"
+    )
+    assert family.strip('"') == "fedtheory math" and status == "loaded"
+
+
 @pytest.mark.parametrize("name", ["index", "sfl", "fedbat", "fedbcgd", "fedcom", "explorer", "glossary"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_no_page_is_wider_than_its_window(page: Page, site: Path, name: str, width: int) -> None:

@@ -354,7 +354,8 @@ def parts(claim: Claim, paper: str) -> list[Part]:
     """A claim, piece by piece."""
 
     def formula(pieces: Sequence[str]) -> Part:
-        return Part("formula", [mathml(piece, display=True) for piece in pieces])
+        first, *others = pieces  # a sign after an empty group stands between two terms: it gets its space
+        return Part("formula", [mathml(piece, display=True) for piece in (first, *(f"{{}} {one}" for one in others))])
 
     if isinstance(claim, Bound | Order):
         return [formula(formulas.of_bound(paper, claim))]
