@@ -11,15 +11,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 import sympy
 
 from fedtheory import cli, paper_check, records, verification
 from fedtheory.bounds.browser import curves, javascript, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import evaluate, has_terms
+from fedtheory.bounds.networks import STUDY
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.figures import gallery
-from fedtheory.site import downloads, formulas
+from fedtheory.site import downloads, formulas, results
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex, mathml
@@ -189,6 +191,75 @@ def test_networks_have_a_page_of_their_own(tmp_path: Path) -> None:
     )
     assert "theory_beside_networks" not in (tmp_path / "site" / "sfl.html").read_text()
     assert 'href="networks.html"' in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_a_sharper_theorem_says_by_which_factors() -> None:
+    """The factors in words are those of the two bounds at numbers near the limit."""
+    pairs = {pair.ours.statement.id: pair for own in results.sharper(unchecked()).values() for pair in own}
+    one = pairs["sfl.thm1.general_convex.sharp"]
+    assert one.says == "Times smaller: optimisation 6, noise 24, heterogeneity 342. Not needed: noise drift."
+    large = dict.fromkeys(("K", "R"), 10**5) | {"M": 10**9}
+    checked = 0
+    for pair in pairs.values():
+        before, ours = (pair.before.statement, pair.ours.statement)
+        values = {s.symbol.name: s.start for s in sliders(before)}
+        values |= {name: x for name, x in large.items() if name in values}
+        values |= {"eta_tilde": 1e-30} if "eta_tilde" in values else {}
+        if ours.paper != "sfl" or "S" in values:
+            continue
+        both = [evaluate(s.id, strict=False, **with_tied(s, values)).terms for s in (before, ours)]
+        for term in pair.terms:
+            name = term.name.replace(" ", "_")
+            assert (term.ours == "not needed") == (name not in both[1])
+            if term.factor is not None:
+                assert both[0][name] / both[1][name] == pytest.approx(term.factor, rel=1e-3), (ours.id, name)
+                checked += 1
+    assert checked > 20
+
+
+def test_what_gains_most_comes_first() -> None:
+    def with_slack(c: Checked, slack: float) -> Checked:
+        own = next(e for e in catalogue.evidence("sfl") if e.kind != "ledger")
+        return replace(c, verdicts=((own, Verdict(Status.TESTED, "planted", slack=slack)),))
+
+    planted = {"sfl.eq54.corrected": 30.0, "sfl.eq54.corrected.sharp": 2.0, "sfl.eq73": 20.0, "sfl.eq73.sharp": 2.0}
+    known = [
+        with_slack(c, planted.get(c.statement.id, 1.0)) for c in unchecked() if c.statement.paper in ("fedcom", "sfl")
+    ]
+    found = results.sharper(known)
+    assert list(found) == ["sfl", "fedcom"]
+    assert [pair.ours.statement.id for pair in found["sfl"][:2]] == ["sfl.eq54.corrected.sharp", "sfl.eq73.sharp"]
+    assert [pair.gain for pair in found["sfl"][:3]] == [15, 10, 1]
+
+
+def test_the_cells_of_the_maps_are_counted_as_they_are_drawn() -> None:
+    found = results.winners()
+    right = near = ties = cells = 0
+    for name in ("who_wins_noise", "who_wins_curvature"):
+        data = pd.read_csv(DRAWN / f"{name}.csv")
+        for _, cell in data.groupby([c for c in data.columns if c not in ("method", "gap", "bound")]):
+            by_gap = cell.sort_values("gap")
+            named = cell.loc[cell.bound.idxmin()]
+            best, next_best = by_gap.gap.iloc[:2]
+            right += named.method == by_gap.method.iloc[0]
+            near += named.gap <= 1.1 * best
+            ties += next_best <= 1.05 * best
+            cells += 1
+    assert (found.cells, found.right, found.near, found.ties) == (cells, right, near, ties)
+    assert found.first.total() == found.named and found.best.total() == cells == 400
+
+
+def test_the_page_on_networks_has_the_numbers_of_its_figure() -> None:
+    data = pd.read_csv(DRAWN / "theory_beside_networks.csv").pivot(index="method", columns="what", values="value")
+    rows = results.networks(STUDY.numbers)
+    assert {t.method for t in rows} == set(data.index)
+    for t in rows:
+        own = data.loc[t.method]
+        assert t.bound / t.at_admitted == pytest.approx(
+            own["bound"] / own["gradient, step size of the theorem"], rel=1e-4
+        )
+        terms = own[[c for c in own.index if c.startswith("term of the bound")]].dropna()
+        assert terms.idxmax().endswith(t.largest.replace(" ", "_"))
 
 
 def test_the_site_leads_to_what_is_built_beside_it(tmp_path: Path) -> None:
