@@ -248,6 +248,16 @@ def test_the_pointer_reads_every_curve(explorer: Page) -> None:
     assert (float(x), float(measured.split(" ")[0])) in [(float(f"{a:.3g}"), float(f"{b:.6g}")) for a, b in run]
 
 
+def test_on_a_phone_the_chart_keeps_half_of_the_screen(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto((site / "explorer.html").as_uri() + "#id=sfl.eq54")
+    page.wait_for_function("window.explorer !== undefined")
+    page.locator("#r-sigma").scroll_into_view_if_needed()
+    page.locator("#reset").scroll_into_view_if_needed()
+    box = page.locator("#chart").bounding_box()
+    assert box is not None and box["y"] >= 0 and box["height"] > 0.45 * 800 and box["width"] > 340
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_can_be_seen_and_the_legend_is_short(explorer: Page, scheme: Any) -> None:
     """Every bound, as it opens: colours against the page by the formula of WCAG, entries of the legend."""
