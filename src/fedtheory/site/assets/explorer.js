@@ -599,7 +599,7 @@
     chooseBound(Object.hasOwn(bounds, id ?? "") ? id : Object.hasOwn(bounds, "sfl.thm1.strongly_convex") ? "sfl.thm1.strongly_convex" : Object.keys(bounds)[0]);
     if (asked.get("second") && [...at("second").options].some((o) => o.value === asked.get("second"))) chooseSecond(asked.get("second"));
     const opened = !["over", "run", "second"].some((name) => asked.has(name)); // without settings of its own
-    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : 0));
+    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : firstRun()));
     if (run >= 0 && run < curves().length) chooseCurve(run);
     for (const symbol of symbols()) {
       const x = Number(asked.get(`_${symbol.name}`) ?? NaN);
@@ -614,11 +614,13 @@
   }
 
   const curves = () => bounds[state.id].curves;
+  // The first run with a curve; a run of one or two points only where there is no other
+  const firstRun = () => Math.max(0, curves().findIndex((c) => c.mean.length > 2));
 
   // A bound as it is first shown: a refuted one at its witness, beside its corrected form; else with its first run
   function open() {
     const twin = bounds[state.id].status === "refuted" && bounds[state.id].forms.find((form) => [...at("second").options].some((o) => o.value === form));
-    if (curves().length) chooseCurve(0);
+    if (curves().length) chooseCurve(firstRun());
     if (twin) chooseSecond(twin);
     if (state.crossing) toWitness();
   }
