@@ -222,14 +222,18 @@ def test_what_gains_most_comes_first() -> None:
         own = next(e for e in catalogue.evidence("sfl") if e.kind != "ledger")
         return replace(c, verdicts=((own, Verdict(Status.TESTED, "planted", slack=slack)),))
 
-    planted = {"sfl.eq54.corrected": 30.0, "sfl.eq54.corrected.sharp": 2.0, "sfl.eq73": 20.0, "sfl.eq73.sharp": 2.0}
+    planted = {"sfl.eq54.corrected": 30.0, "sfl.eq54.corrected.sharp": 2.0, "sfl.eq73": 20.0, "sfl.eq73.sharp": 1.02}
     known = [
         with_slack(c, planted.get(c.statement.id, 1.0)) for c in unchecked() if c.statement.paper in ("fedcom", "sfl")
     ]
     found = results.sharper(known)
     assert list(found) == ["sfl", "fedcom"]
-    assert [pair.ours.statement.id for pair in found["sfl"][:2]] == ["sfl.eq54.corrected.sharp", "sfl.eq73.sharp"]
-    assert [pair.gain for pair in found["sfl"][:3]] == [15, 10, 1]
+    assert [pair.ours.statement.id for pair in found["sfl"][:2]] == ["sfl.eq73.sharp", "sfl.eq54.corrected.sharp"]
+    assert [pair.gain for pair in found["sfl"][:3]] == pytest.approx([20 / 1.02, 15, 1])
+    titles = {name: name for name in found}
+    shown = page("sharper.html", papers=[], sharper=found, titles=titles, statuses=[], kinds=[])
+    assert shown.index("falls from 20 to 1.02.") < shown.index("<table")  # the lead names the largest gain
+    assert "falls from 20 to 1.02: a run comes within 2 % of our bound." in shown and "falls from 30 to 2." in shown
 
 
 def test_the_cells_of_the_maps_are_counted_as_they_are_drawn() -> None:
