@@ -39,6 +39,21 @@ def gains(id_: str) -> dict[str, sympy.Expr | str]:
     return found
 
 
+def in_the_limit(id_: str, ratio: sympy.Expr) -> float | None:
+    """A ratio of terms of a statement for small step sizes and many clients, few of them sampled, steps and rounds.
+
+    None if that is no number.
+    """
+    known = {s.sympy: s for s in catalogue.symbols(catalogue.find(id_)).values()}
+    free = [known[x] for x in ratio.free_symbols if x in known]
+    steps = {s.sympy: 0 for s in free if s.concept in ("learning rate", "effective learning rate")}
+    counts = (s for s in free if s.sympy.is_integer)
+    ratio = ratio.subs(steps)
+    for symbol in sorted(counts, key=lambda s: (s.concept != "clients", s.name)):
+        ratio = sympy.limit(ratio, symbol.sympy, sympy.oo)
+    return float(ratio) if ratio.is_number and ratio.is_finite else None
+
+
 def least_room(checked: Checked) -> dict[str, tuple[str, tuple[float, float]]]:
     """term -> the numbers at which its best factor is closest to what is stated, and the factor's two ends."""
     every: dict[str, list[tuple[str, tuple[float, float]]]] = {}

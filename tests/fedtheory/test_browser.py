@@ -17,11 +17,11 @@ from fedtheory.bounds.browser import curves, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import Value, evaluate, has_terms, in_domain
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.bounds.trials.arena import confront
-from fedtheory.site import build
+from fedtheory.site import build, search
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Statement
+from fedtheory.theory.statement import Evidence, Statement, Status, Verdict
 from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
 
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence for these tests
 MEASURED = [a for a in ARENAS if a.statement == "sfl.eq54"]  # by exact expectation and by seeds
 BOUNDS = [s for s in catalogue.statements() if has_terms(s)]
+EVERY = ("index", *catalogue.names(), "explorer", "glossary", "sharper", "winners", "networks")  # pages
 THEOREM = "sfl.thm1.strongly_convex"
 
 
@@ -185,7 +186,7 @@ def test_a_definition_is_drawn_as_what_it_defines(explorer: Page) -> None:
     explore(explorer, "fedbcgd.thm2.strongly_convex.exponent", over="beta", **symbols)
     assert labels(explorer) == ["value", "clients", "condition"]
     expect(explorer.locator("#formula")).to_contain_text("min")
-    expect(explorer.locator("#says")).to_contain_text("Value 2.2513e-5")
+    expect(explorer.locator("#says")).to_contain_text("Value: 2.2513e-5")
     expect(explorer.locator("[data-term=sum]")).to_contain_text("value")
     lines = {label: np.array([y for _, y in curve(explorer, label)]) for label in labels(explorer)}
     assert_close(lines["value"], np.minimum(lines["clients"], lines["condition"]), "the smaller of the two")
@@ -198,7 +199,7 @@ def test_a_condition_is_drawn_by_its_sides_alone(explorer: Page) -> None:
     expect(explorer.locator("#stacked")).to_be_disabled()
     expect(explorer.locator("#terms")).not_to_contain_text("share")
     assert labels(explorer) == ["first", "second"] and explorer.locator("[data-term=sum]").count() == 0
-    expect(explorer.locator("#says")).to_contain_text("Parts first")
+    expect(explorer.locator("#says")).to_contain_text("Parts: first")
     explorer.locator("#chart").hover()
     expect(explorer.locator("#hover")).to_contain_text("second")
 
@@ -220,6 +221,72 @@ def test_a_slider_moves_the_curve_by_keyboard(explorer: Page) -> None:
     assert_close([y for _, y in after], ours.value, "the curve")
     assert explorer.evaluate("explorer.chart().$fed.inside") == ours.admissible.tolist()
     assert explorer.locator("#n-sigma").input_value() == f"{values['sigma']:.6g}"
+
+
+def test_the_keys_of_a_count_go_by_one(explorer: Page) -> None:
+    explore(explorer, THEOREM, over="R", _M=10, _K=1)
+    for name, keys, value in (("M", ["ArrowRight"] * 3, 13), ("K", ["ArrowUp", "PageUp", "ArrowLeft"], 11)):
+        explorer.locator(f"#r-{name}").focus()
+        for key in keys:
+            explorer.keyboard.press(key)
+        assert explorer.evaluate(f"explorer.state.values.{name}") == value
+        assert explorer.locator(f"#n-{name}").input_value() == str(value)
+        assert explorer.locator(f"#r-{name}").get_attribute("aria-valuetext") == str(value)
+    for _ in range(15):
+        explorer.keyboard.press("ArrowLeft")
+    assert explorer.evaluate("explorer.state.values.K") == 1
+
+
+def test_the_pointer_reads_every_curve(explorer: Page) -> None:
+    explore(explorer, "sfl.eq54")
+    explorer.locator("#chart").hover()
+    text = explorer.locator("#hover").text_content() or ""
+    own = [t.name.replace("_", " ") for t in catalogue.find("sfl.eq54").claim.terms]
+    assert all(f"{name} " in text for name in own) and "sfl.eq54.corrected " in text
+    x, measured = text.split("measured at ")[1].split(": ")
+    run = curve(explorer, next(label for label in labels(explorer) if label.startswith("measured")))
+    assert (float(x), float(measured.split(" ")[0])) in [(float(f"{a:.3g}"), float(f"{b:.6g}")) for a, b in run]
+
+
+def test_on_a_phone_the_chart_keeps_half_of_the_screen(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto((site / "explorer.html").as_uri() + "#id=sfl.eq54")
+    page.wait_for_function("window.explorer !== undefined")
+    page.locator("#r-sigma").scroll_into_view_if_needed()
+    page.locator("#reset").scroll_into_view_if_needed()
+    box = page.locator("#chart").bounding_box()
+    assert box is not None and box["y"] >= 0 and box["height"] > 0.45 * 800 and box["width"] > 340
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_can_be_seen_and_the_legend_is_short(explorer: Page, scheme: Any) -> None:
+    """Every bound, as it opens: colours against the page by the formula of WCAG, entries of the legend."""
+    explorer.emulate_media(color_scheme=scheme)
+    explore(explorer, THEOREM)
+    found = explorer.evaluate(
+        """() => Object.keys(FEDTHEORY.bounds).map(id => {
+            history.replaceState(null, "", `#id=${id}`);
+            dispatchEvent(new HashChangeEvent("hashchange"));
+            const legend = explorer.chart().legend.legendItems.map(item => item.text);
+            const lines = explorer.chart().data.datasets;
+            return [id, legend, lines.map(d => [d.label, d.borderColor, d.data.some(p => p.y !== null)])];
+        })"""
+    )
+    explorer.emulate_media(color_scheme="light")
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    paper = luminance("#ffffff" if scheme == "light" else "#17181a")
+    assert len(found) == len(BOUNDS)
+    for id_, legend, lines in found:
+        assert len(legend) <= 8 and set(legend) <= {label for label, _, drawn in lines if drawn}, id_
+        for label, colour, _ in lines:
+            if label not in ("", "99.9 % interval"):
+                low, high = sorted((luminance(colour), paper))
+                assert (high + 0.05) / (low + 0.05) >= 3, (id_, label)
 
 
 def test_terms_are_stacked_and_can_be_lines(explorer: Page) -> None:
@@ -307,8 +374,8 @@ def test_a_refuted_bound_without_a_run_says_why(explorer: Page) -> None:
 
 def test_an_order_names_its_unknown_constant(explorer: Page) -> None:
     explore(explorer, "sfl.eq55", over="R")
-    expect(explorer.locator("#says")).to_contain_text("At most C · ")
-    expect(explorer.locator("#says")).to_contain_text("for a constant C that the statement does not name")
+    expect(explorer.locator("#says")).to_contain_text("The theorem gives an order only: ")
+    expect(explorer.locator("#says")).to_contain_text("times an unknown constant")
     assert labels(explorer)[0] == "sum, times an unknown constant"
 
 
@@ -337,7 +404,8 @@ def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(explorer: Pag
         float(explorer.locator("[data-term=sum] [data-value]").get_attribute("data-value") or ""), at.bound[-1], "sum"
     )
     explorer.locator("#n-L").fill("3")
-    expect(explorer.locator("#says")).to_contain_text("The run was made at other values of L")
+    expect(explorer.locator("#says")).to_contain_text("The run was made at other values of L, so it is not drawn.")
+    assert not any(label.startswith("measured") for label in labels(explorer))
     random = next(i for i, c in enumerate(curves(statement)) if c.seeds)
     explorer.locator("#curve").select_option(str(random))
     low, high = curve(explorer, "99.9 % interval"), curve(explorer, "")
@@ -355,7 +423,104 @@ def test_the_search_puts_the_best_first_and_stands_in_the_address(page: Page, si
     page.goto(again)
     assert shown(page)[0] == "sfl.lemma9"
     page.locator("#f-text").fill("")
-    assert shown(page) == [s.id for s in catalogue.statements()]  # in the papers' order again
+    assert shown(page) == GRAVEST_FIRST  # in the old order again
+
+
+@pytest.fixture(scope="module")
+def findable(browser: Browser, site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page with a search in which every finding is borne out, as in a whole report."""
+    out: Path = tmp_path_factory.mktemp("findable")
+    found = {f.statement for paper in catalogue.papers().values() for f in paper.findings}
+    refuted = Verdict(Status.REFUTED, "planted")
+    known = [
+        Checked(s, ((Evidence(s.id, "counterexample", lambda *_: refuted), refuted),) if s.id in found else ())
+        for s in catalogue.statements()
+    ]
+    (out / "assets").mkdir()
+    (out / "glossary.html").write_bytes((site / "glossary.html").read_bytes())
+    for name in ("search.js", "style.css", "math.woff2"):
+        (out / "assets" / name).write_bytes((site / "assets" / name).read_bytes())
+    (out / "assets" / "index.js").write_text(search.index(known))
+    with opened(browser) as page:
+        page.goto((out / "glossary.html").as_uri())
+        yield page
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "title"),
+    [
+        ("diverges", "finding", "FedCOMGATE diverges"),
+        ("wrong sign", "finding", "FedBCGD+ as printed"),
+        ("plainly false", "list", "breaks the statement"),
+        ("missing hypothesis", "list", "missing hypothesis"),
+        ("equation 54", "finding", "Sampled clients cost a term that (54)"),
+        ("eq. 54", "finding", "Sampled clients cost a term that (54)"),
+        ("lemma 9", "lemma", "sfl.lemma9"),
+        ("Theorem E.6", "theorem", "fedcom.thmE6"),
+        ("thmE6", "theorem", "fedcom.thmE6"),
+        ("eta_tilde", "symbol", "eta_tilde"),
+        ("η", "symbol", "eta"),
+        ("step size too large", "finding", "Algorithm 1 of FedBAT"),
+    ],
+)
+def test_the_search_finds_what_a_stranger_types(findable: Page, text: str, kind: str, title: str) -> None:
+    found = findable.evaluate("text => fedsearch.find(text)[0].entry", text)
+    assert found["kind"] == kind and found["title"].startswith(title)
+
+
+def test_the_search_forgives_typing_errors(findable: Page) -> None:
+    ids = "text => fedsearch.find(text).map(({ entry }) => entry.url)"
+    right = findable.evaluate(ids, "heterogeneity")
+    assert len(right) > 50
+    for wrong in ("heterogenity", "heterogeniety", "hetrogeneity"):
+        assert findable.evaluate(ids, wrong) == right
+    assert findable.evaluate(ids, "zqxwv") == []
+    assert findable.evaluate(ids, "lemma 999999") == findable.evaluate(ids, "lemma")  # a number is never another one
+
+
+def test_every_address_of_the_search_is_there(page: Page, site: Path) -> None:
+    """A list's address filters the overview; every other one is a place on a page."""
+    page.goto((site / "winners.html").as_uri())
+    addresses = set(page.evaluate("FEDTHEORY_INDEX.map(row => row[4])"))
+    assert len(addresses) > len(catalogue.statements())
+    for name in {address.split("#")[0] for address in addresses}:
+        page.goto((site / name).as_uri())
+        places = [a.split("#")[1] for a in addresses if a.startswith(name) and "=" not in a]
+        assert page.evaluate("places => places.filter(place => !document.getElementById(place))", places) == [], name
+
+
+def test_the_search_is_used_by_keyboard_on_every_page(page: Page, site: Path) -> None:
+    names = sorted(path.name for path in site.glob("*.html"))
+    assert len(names) >= 9
+    for name in names:
+        page.goto((site / name).as_uri())
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "q", name
+    page.keyboard.type("lemma 9")
+    expect(page.locator("#found")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent").startswith("sfl.lemma9.corrected")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "q" and page.locator("#found").is_hidden()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sfl.html#sfl.lemma9")
+    expect(page.locator('[id="sfl.lemma9"]')).to_be_in_viewport()
+
+
+def test_a_tile_lists_the_statements_that_it_counts(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    for i, number in enumerate(page.locator(".tiles b").all_text_contents()):
+        page.goto((site / "index.html").as_uri())
+        page.locator(".tiles a").nth(i).click()
+        page.wait_for_function("n => document.querySelector('#f-count').textContent.startsWith(`${n} of`)", arg=number)
+        assert len(shown(page)) == int(number) > 0
+    page.locator("#f-severity").select_option("misprint")
+    assert "severity=misprint" in page.url
+
+
+REFUTED = ("sfl.lemma9", "sfl.eq54", "sfl.lemma4.sum")  # here: two that break the statement, and a misprint
+GRAVEST_FIRST = [*REFUTED, *(s.id for s in catalogue.statements() if s.id not in REFUTED)]
 
 
 def shown(page: Page) -> list[str]:
@@ -365,11 +530,11 @@ def shown(page: Page) -> list[str]:
 
 def test_filters_leave_what_they_say(page: Page, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
-    everything = [s.id for s in catalogue.statements()]
+    everything = GRAVEST_FIRST
     assert shown(page) == everything
     page.locator("#f-paper").select_option("sfl")
     page.locator("#f-kind").select_option("lemma")
-    assert shown(page) == [s.id for s in catalogue.statements("sfl") if s.kind == "lemma"]
+    assert shown(page) == [i for i in GRAVEST_FIRST if i.startswith("sfl.") and catalogue.find(i).kind == "lemma"]
     for verdict in ("proved", "conditional", "tested", "broken", "vacuous", "analogue", "definition", "open"):
         page.locator(f"input[value={verdict}]").uncheck()
     assert shown(page) == ["sfl.lemma9"]
@@ -379,7 +544,7 @@ def test_filters_leave_what_they_say(page: Page, site: Path) -> None:
     page.locator("#f-clear").click()
     expect(page.locator("#f-count")).to_have_text(f"{len(everything)} of {len(everything)} statements")
     page.locator("#f-form").select_option("corrected")
-    assert shown(page) == [s.id for s in catalogue.statements() if s.form == "corrected"]
+    assert shown(page) == [i for i in GRAVEST_FIRST if catalogue.find(i).form == "corrected"]
     page.locator("#f-text").fill("lemma 9")
     assert "sfl.lemma9.corrected" in shown(page)
 
@@ -407,7 +572,41 @@ def test_a_refuted_statement_tells_its_witness_and_leads_to_the_explorer(page: P
     expect(page.locator("#says")).to_contain_text("sfl.eq54")
 
 
-@pytest.mark.parametrize("name", ["index", "sfl", "fedbat", "fedbcgd", "fedcom", "explorer", "glossary"])
+def test_the_pieces_of_a_formula_stand_on_one_line_in_the_font_of_the_site(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto((site / "fedbat.html").as_uri() + "#fedbat.thm1")
+    pieces = page.locator('[id="fedbat.thm1"] .formula').first
+    signs = pieces.evaluate(
+        """box => [...box.querySelectorAll("math")].map(math => {
+            const outer = [...math.querySelectorAll("mo")].filter(mo => mo.closest("mfrac, munder") === null);
+            const sign = outer.find(mo => ["≤", "+", "−"].includes(mo.textContent));
+            const { top, bottom } = sign.getBoundingClientRect();
+            return (top + bottom) / 2;
+        })"""
+    )
+    assert len(signs) == 3 and max(signs) - min(signs) < 1  # E[F(w)] − F*, ≤ noise, + start
+    ((family, status),) = page.evaluate(
+        "document.fonts.ready.then(() => [...document.fonts].map(font => [font.family, font.status]))"
+    )
+    assert family.strip('"') == "fedtheory math" and status == "loaded"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_formula_of_the_sharper_page_touches_another(page: Page, site: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((site / "sharper.html").as_uri())
+    assert page.locator("math").count() > 200
+    touching = page.evaluate(
+        """() => {
+            const all = [...document.querySelectorAll("math")].map(e => e.getBoundingClientRect());
+            const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+            return all.flatMap((a, i) => all.slice(i + 1).filter(b => meet(a, b))).length;
+        }"""
+    )
+    assert touching == 0
+
+
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("width", [360, 1200])
 def test_no_page_is_wider_than_its_window(page: Page, site: Path, name: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
@@ -452,12 +651,17 @@ def test_axe_finds_nothing_serious(page: Page, site: Path, name: str, scheme: An
     assert [(v["id"], v["nodes"][0]["html"][:200]) for v in serious] == []
 
 
-def test_the_dark_page_is_dark_and_its_figures_are_not(page: Page, site: Path) -> None:
+def test_the_dark_page_is_dark_and_its_figures_are_grey(page: Page, site: Path) -> None:
+    """Their colours stay true: a filter makes all of them darker by one factor."""
     page.emulate_media(color_scheme="dark")
     page.goto((site / "index.html").as_uri())
     background = "getComputedStyle(document.querySelector('{}')).backgroundColor"
     assert page.evaluate(background.format("body")) == "rgb(23, 24, 26)"
     assert page.evaluate(background.format("figure img")) == "rgb(255, 255, 255)"
+    dimmed = "getComputedStyle(document.querySelector('figure img')).filter"
+    assert page.evaluate(dimmed) == "brightness(0.84)"
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate(dimmed) == "none"
 
 
 def test_on_a_phone_a_table_shows_every_cell(page: Page, site: Path) -> None:

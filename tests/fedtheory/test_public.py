@@ -124,6 +124,7 @@ def test_a_wheel_works_beside_packages_of_the_same_names_and_leaves_nothing(tmp_
     told = ("sfl.thm1", "noise", "sfl.lemma13", "F gap")
     assert all(says in answer for says, answer in zip(told, answers, strict=True)), answers
     assert all(Path(file).is_relative_to(installed) for file in where.split())
-    assert (installed / "fedtheory" / "py.typed").exists()
+    for name in ("py.typed", "CITATION.cff", "site/assets/math.woff2", "site/assets/math.LICENSE.txt"):
+        assert (installed / "fedtheory" / name).is_file(), name
     subprocess.run([*there, "uninstall", "--yes", "fedtheory"], check=True)
     assert sorted(path for path in installed.iterdir() if path.name != "__pycache__") == sorted(others)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import sys
 from dataclasses import replace
@@ -9,15 +11,17 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 import sympy
 
 from fedtheory import cli, paper_check, records, verification
 from fedtheory.bounds.browser import curves, javascript, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import evaluate, has_terms
+from fedtheory.bounds.networks import STUDY
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.figures import gallery
-from fedtheory.site import formulas
+from fedtheory.site import downloads, formulas, results
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex, mathml
@@ -51,13 +55,24 @@ def test_a_function_that_javascript_has_not_is_refused() -> None:
         javascript(sympy.zeta(sympy.Symbol("a")))
 
 
+def in_the_font() -> set[str]:
+    """The characters of the font that the site ships, from the command that made it."""
+    told = re.findall(
+        r"U\+([0-9A-F]+)(?:-([0-9A-F]+))?", (ROOT / "src/fedtheory/site/assets/math.LICENSE.txt").read_text()
+    )
+    return {chr(code) for first, last in told for code in range(int(first, 16), int(last or first, 16) + 1)}
+
+
 def test_every_formula_is_mathml_that_parses() -> None:
+    font = in_the_font()
     for s in catalogue.statements():
         for c in s.when:
             ElementTree.fromstring(mathml(latex(s.paper, c.relation)))
         for part in view(Checked(s, ()), []).parts:
             for piece in part.content if part.kind == "formula" else ():
-                ElementTree.fromstring(piece)
+                tree = ElementTree.fromstring(piece)
+                words = {id(e) for e in tree.iter("mtext")}
+                assert {c for e in tree.iter() if id(e) not in words for c in (e.text or "")} <= font, s.id
                 assert "\\" not in piece, s.id  # no command is left over
                 assert 'mathvariant="bold-italic"' not in piece
 
@@ -176,6 +191,117 @@ def test_networks_have_a_page_of_their_own(tmp_path: Path) -> None:
     )
     assert "theory_beside_networks" not in (tmp_path / "site" / "sfl.html").read_text()
     assert 'href="networks.html"' in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_a_sharper_theorem_says_by_which_factors() -> None:
+    """The factors in words are those of the two bounds at numbers near the limit."""
+    pairs = {pair.ours.statement.id: pair for own in results.sharper(unchecked()).values() for pair in own}
+    one = pairs["sfl.thm1.general_convex.sharp"]
+    assert one.says == "Times smaller: optimisation 6, noise 24, heterogeneity 342. Not needed: noise drift."
+    large = dict.fromkeys(("K", "R"), 10**5) | {"M": 10**9}
+    checked = 0
+    for pair in pairs.values():
+        before, ours = (pair.before.statement, pair.ours.statement)
+        values = {s.symbol.name: s.start for s in sliders(before)}
+        values |= {name: x for name, x in large.items() if name in values}
+        values |= {"eta_tilde": 1e-30} if "eta_tilde" in values else {}
+        if ours.paper != "sfl" or "S" in values:
+            continue
+        both = [evaluate(s.id, strict=False, **with_tied(s, values)).terms for s in (before, ours)]
+        for term in pair.terms:
+            name = term.name.replace(" ", "_")
+            assert (term.ours == "not needed") == (name not in both[1])
+            if term.factor is not None:
+                assert both[0][name] / both[1][name] == pytest.approx(term.factor, rel=1e-3), (ours.id, name)
+                checked += 1
+    assert checked > 20
+
+
+def test_what_gains_most_comes_first() -> None:
+    def with_slack(c: Checked, slack: float) -> Checked:
+        own = next(e for e in catalogue.evidence("sfl") if e.kind != "ledger")
+        return replace(c, verdicts=((own, Verdict(Status.TESTED, "planted", slack=slack)),))
+
+    planted = {"sfl.eq54.corrected": 30.0, "sfl.eq54.corrected.sharp": 2.0, "sfl.eq73": 20.0, "sfl.eq73.sharp": 1.02}
+    known = [
+        with_slack(c, planted.get(c.statement.id, 1.0)) for c in unchecked() if c.statement.paper in ("fedcom", "sfl")
+    ]
+    found = results.sharper(known)
+    assert list(found) == ["sfl", "fedcom"]
+    assert [pair.ours.statement.id for pair in found["sfl"][:2]] == ["sfl.eq73.sharp", "sfl.eq54.corrected.sharp"]
+    assert [pair.gain for pair in found["sfl"][:3]] == pytest.approx([20 / 1.02, 15, 1])
+    titles = {name: name for name in found}
+    shown = page("sharper.html", papers=[], sharper=found, titles=titles, statuses=[], kinds=[])
+    assert shown.index("falls from 20 to 1.02.") < shown.index("<table")  # the lead names the largest gain
+    assert "falls from 20 to 1.02: a run comes within 2 % of our bound." in shown and "falls from 30 to 2." in shown
+
+
+def test_the_cells_of_the_maps_are_counted_as_they_are_drawn() -> None:
+    found = results.winners()
+    right = near = ties = cells = 0
+    for name in ("who_wins_noise", "who_wins_curvature"):
+        data = pd.read_csv(DRAWN / f"{name}.csv")
+        for _, cell in data.groupby([c for c in data.columns if c not in ("method", "gap", "bound")]):
+            by_gap = cell.sort_values("gap")
+            named = cell.loc[cell.bound.idxmin()]
+            best, next_best = by_gap.gap.iloc[:2]
+            right += named.method == by_gap.method.iloc[0]
+            near += named.gap <= 1.1 * best
+            ties += next_best <= 1.05 * best
+            cells += 1
+    assert (found.cells, found.right, found.near, found.ties) == (cells, right, near, ties)
+    assert found.first.total() == found.named and found.best.total() == cells == 400
+
+
+def test_the_page_on_networks_has_the_numbers_of_its_figure() -> None:
+    data = pd.read_csv(DRAWN / "theory_beside_networks.csv").pivot(index="method", columns="what", values="value")
+    rows = results.networks(STUDY.numbers)
+    assert {t.method for t in rows} == set(data.index)
+    for t in rows:
+        own = data.loc[t.method]
+        assert t.bound / t.at_admitted == pytest.approx(
+            own["bound"] / own["gradient, step size of the theorem"], rel=1e-4
+        )
+        terms = own[[c for c in own.index if c.startswith("term of the bound")]].dropna()
+        assert terms.idxmax().endswith(t.largest.replace(" ", "_"))
+
+
+def test_the_site_leads_to_what_is_built_beside_it(tmp_path: Path) -> None:
+    build(tmp_path / "site", unchecked("fedbat"), {})
+    alone = (tmp_path / "site" / "index.html").read_text()
+    assert "<code>make docs</code>" in alone and "<code>make course</code>" in alone and "paper_check.md" not in alone
+    for name in ("docs/built/index.html", "course/built/student/01_client_drift.html", "paper_check.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    build(tmp_path / "site", unchecked("fedbat"), {})
+    shown = (tmp_path / "site" / "index.html").read_text()
+    links = re.findall(r'href="(\.\./[^"]+)"', shown)
+    assert len(set(links)) == 3 and "make docs" not in shown
+    assert all((tmp_path / "site" / link).resolve().is_file() for link in links)
+
+
+def test_the_verdicts_can_be_downloaded(tmp_path: Path) -> None:
+    own = next(e for e in catalogue.evidence("fedbat") if catalogue.errata(e.statement))
+    found = Verdict(Status.REFUTED, "an instance", witness={"x": 0.5})
+    known = [
+        replace(c, verdicts=((own, found),)) if c.statement.id == own.statement else c for c in unchecked("fedbat")
+    ]
+    build(tmp_path, known, {})
+    data = json.loads((tmp_path / "verdicts.json").read_text())
+    assert [one["id"] for one in data] == [s.id for s in catalogue.statements("fedbat")]
+    (one,) = [one for one in data if one["id"] == own.statement]
+    assert one["verdict"] == "refuted" and one["headline"].startswith("refuted")
+    assert one["evidence"] == [{"kind": own.kind, "verdict": "refuted", "says": "an instance", "witness": {"x": "0.5"}}]
+    assert [e["severity"] for e in one["errata"]] == [e.severity for e in catalogue.errata(own.statement)]
+
+
+def test_the_citation_is_that_of_the_repository(tmp_path: Path) -> None:
+    told = downloads.citation()
+    for line in ("title", "version"):
+        value = re.search(rf'^{line}: "?(.+?)"?$', (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+        assert value and value[1] in told
+    build(tmp_path, unchecked("fedbat"), {})
+    assert told.splitlines()[1] in html.unescape((tmp_path / "index.html").read_text())
 
 
 def test_the_report_ends_with_the_site(

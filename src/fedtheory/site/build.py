@@ -20,13 +20,12 @@ from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.bounds import papers
 from fedtheory.bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from fedtheory.bounds.evaluation import ROUNDING, claim_of, definition, has_terms
-from fedtheory.bounds.studies import Numbers
+from fedtheory.bounds.winners import METHODS
 from fedtheory.figures import beside_networks, gallery, winners
 from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
-from fedtheory.sharper import gains
-from fedtheory.site import formulas
+from fedtheory.site import downloads, formulas, results, search
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
@@ -55,8 +54,15 @@ from fedtheory.verification import Checked, by_severity, count, measurements_of,
 
 _HERE = Path(__file__).parent
 SEVERITIES = get_args(Severity)
+_COUNTED: dict[Severity, tuple[str, str]] = {  # one and several errata
+    "breaks the statement": ("false statement", "false statements"),
+    "breaks the proof": ("broken proof", "broken proofs"),
+    "missing hypothesis": ("missing hypothesis", "missing hypotheses"),
+    "constant": ("wrong constant", "wrong constants"),
+    "misprint": ("misprint", "misprints"),
+}
 _NO_RUN = {  # why no run is drawn beside a refuted bound, by the kind of evidence that refutes it
-    "units": "Its two sides differ in dimension: no numbers are needed.",
+    "units": "The two sides have different units, so the inequality cannot hold for all scales.",
     "derivation": "Exact algebra refutes it: no run is needed.",
     "counterexample": "The witness is a single instance, in fractions or by an argument, not a run over rounds.",
     "enumeration": "The witness is a mean over all samples, not a run over rounds.",
@@ -104,20 +110,17 @@ def build(
     networks = [p for p in beside_networks.PICTURES if p.name in shown]
     by_id = {v.statement.id: v for v in views}
     printed = [c for c in checked if c.statement.form == "printed"]
-    findings = [
-        FindingView(f, p.paper, by_id[f.statement], shown.get(f.figure))
-        for p in papers
-        for f in p.paper.findings
-        if by_id[f.statement].checked.against
-    ]
+    findings = [FindingView(f, p.paper, by_id[f.statement], shown.get(f.figure)) for p in papers for f in p.findings]
     common = {
         "papers": papers,
-        "sharper": any(c.statement.form == "sharper" for c in checked),
+        "sharper": results.sharper(checked),
         "maps": maps,
         "networks": networks,
         "sizes": {name: _size(files["png"]) for name, files in figures.items()},
         "statuses": list(count(checked)),
         "kinds": kinds(views),
+        "severities": SEVERITIES,
+        "beside": downloads.beside(out),
     }
     first = {
         "number": texts.number_word(len(papers)),
@@ -125,22 +128,26 @@ def build(
         "refuted": by_severity(printed),
         "findings": findings,
         "severity_says": texts.SEVERITY_SAYS,
+        "listed": search.listed,
+        "citation": downloads.citation(),
     }
-    pages = {"index.html": page("index.html", **common, **first, views=views)}
+    pages = {"index.html": page("index.html", **common, **first, views=gravest_first(views))}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
-        pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
+        pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
-        pages["sharper.html"] = page("sharper.html", **common)
+        pages["sharper.html"] = page("sharper.html", **common, titles={p.paper.name: p.paper.title for p in papers})
     if maps:
-        pages["winners.html"] = page("winners.html", **common)
+        pages["winners.html"] = page("winners.html", **common, counts=results.winners(), methods=list(METHODS))
     if networks:
-        pages["networks.html"] = page("networks.html", **common, factors=_factors(beside_networks.STUDY.numbers))
+        pages["networks.html"] = page("networks.html", **common, **_networks())
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
+    assets["assets/index.js"] = search.index(checked).encode()
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
     assets |= {f"figures/{name}.{ending}": content for name in shown for ending, content in figures[name].items()}
+    pages["verdicts.json"] = downloads.verdicts(checked)
     contents = {name: text.encode() for name, text in pages.items()} | assets
     for name, content in contents.items():
         write(out / name, content)
@@ -153,23 +160,15 @@ def _size(png: bytes) -> Markup:
     return Markup(f'width="{width}" height="{height}"')
 
 
-def _factors(numbers: Mapping[str, Numbers]) -> dict[str, str]:
-    """What the page on networks says of its numbers: ranges of factors, and methods by name."""
-
-    def between(over: str, under: str) -> str:
-        found = sorted(own[over][0] / own[under][0] for own in numbers.values())
-        return f"{float(f'{found[0]:.2g}'):g} to {float(f'{found[-1]:.2g}'):,g}"
-
-    def terms(own: Numbers) -> dict[str, float]:
-        return {name: values[0] for name, values in own.items() if name.startswith("term of the bound")}
-
-    practised, admitted = "gradient, practised step size", "gradient, step size of the theorem"
-    largest = {name: max(terms(own), key=terms(own).__getitem__) for name, own in numbers.items()}
+def _networks() -> dict[str, Any]:
+    """What the page on networks says: its table, ranges of factors, and methods by name."""
+    rows = results.networks(beside_networks.STUDY.numbers)
     return {
-        "bounds": between("bound", admitted),
-        "steps": between("practised step size", "step size of the theorem"),
-        "by_start": ", ".join(name for name, term in largest.items() if term.endswith("optimisation")),
-        "steeper": ", ".join(name for name, own in numbers.items() if own[practised][0] > own[admitted][0]),
+        "trained": rows,
+        "bounds": results.between([t.bound / t.at_admitted for t in rows]),
+        "steps": results.between([t.practised / t.admitted for t in rows]),
+        "by_start": ", ".join(t.method for t in rows if t.largest == "optimisation"),
+        "steeper": ", ".join(t.method for t in rows if t.at_practised > t.at_admitted),
     }
 
 
@@ -178,8 +177,8 @@ def ready(out: Path) -> None:
     pages = [path.name for path in (_HERE / "templates").glob("*.html")]
     for name in (*pages, *(f"{paper}.html" for paper in catalogue.papers())):
         writable(out / name, mark='content="fedtheory report"')
-    for folder in ("assets", "figures"):
-        writable(out / folder / "file")
+    for name in ("assets/file", "figures/file", "verdicts.json"):
+        writable(out / name)
 
 
 def page(template: str, **values: Any) -> str:
@@ -258,14 +257,6 @@ class View:
         """Its proofs as theorems in Coq."""
         return in_coq(self.checked)
 
-    @property
-    def searched(self) -> str:
-        """The text in which a page's search looks."""
-        s = self.statement
-        words = [str(p.content) for p in self.parts if p.kind == "words"]
-        told = [text for e in self.errata for text in (e.printed, e.true)]
-        return " ".join([s.id, s.kind, s.place, *words, s.note, *told]).lower()
-
 
 @dataclass(frozen=True)
 class FindingView:
@@ -300,27 +291,21 @@ class PaperView:
         return agreed([v.checked for v in self.views])
 
     @property
-    def sharper(self) -> list[tuple[Checked, Checked, list[tuple[str, str]]]]:
-        """The bounds that have sharper forms, these, and the gains by terms, as MathML or words."""
-        known = {v.statement.id: v.checked for v in self.views}
-        found = []
-        for ours in (
-            v.checked for v in self.views if v.statement.sharpens and v.statement.kind in ("theorem", "bound")
-        ):
-            before = known[ours.statement.sharpens]
-            terms = gains(ours.statement.id).items()
-            shown = [
-                (name.replace("_", " "), mathml(latex(self.paper.name, one)) if isinstance(one, sympy.Expr) else one)
-                for name, one in terms
-            ]
-            found.append((before, ours, shown))
-        return found
+    def plainly_false(self) -> list[View]:
+        """The printed statements whose substance is wrong."""
+        return [v for v in self.views if v.checked.severity == search.PLAINLY_FALSE and v.statement.form == "printed"]
 
     @property
-    def errata(self) -> dict[Severity, int]:
-        """How many errata have each severity."""
+    def findings(self) -> list[Finding]:
+        """Its findings that the evidence bears out."""
+        refuted = {v.statement.id for v in self.views if v.checked.against}
+        return [f for f in self.paper.findings if f.statement in refuted]
+
+    @property
+    def counted(self) -> list[str]:
+        """How many errata have each severity, in words."""
         found = [e.severity for e in self.paper.errata]
-        return {severity: found.count(severity) for severity in SEVERITIES if severity in found}
+        return [f"{n} {_COUNTED[one][n > 1]}" for one in SEVERITIES if (n := found.count(one))]
 
     @cached_property
     def status(self) -> dict[str, Status]:
@@ -356,7 +341,8 @@ def parts(claim: Claim, paper: str) -> list[Part]:
     """A claim, piece by piece."""
 
     def formula(pieces: Sequence[str]) -> Part:
-        return Part("formula", [mathml(piece, display=True) for piece in pieces])
+        first, *others = pieces  # a sign after an empty group stands between two terms: it gets its space
+        return Part("formula", [mathml(piece, display=True) for piece in (first, *(f"{{}} {one}" for one in others))])
 
     if isinstance(claim, Bound | Order):
         return [formula(formulas.of_bound(paper, claim))]
@@ -379,6 +365,12 @@ def parts(claim: Claim, paper: str) -> list[Part]:
         rows = [["" if row.get(c) is None else texts.value_text(row[c], str) for c in columns] for row in claim.table]
         found.append(Part("table", (columns, rows)))
     return found
+
+
+def gravest_first(views: Sequence[View]) -> list[View]:
+    """Refuted statements by their severity, those without an erratum last of them; then all others, as they stand."""
+    order = {severity: place for place, severity in enumerate((*SEVERITIES, None))}
+    return sorted(views, key=lambda v: order[v.checked.severity] if v.checked.status is Status.REFUTED else len(order))
 
 
 def kinds(views: Sequence[View]) -> list[str]:
@@ -479,6 +471,7 @@ def bound_data(s: Statement) -> dict[str, Any]:
     return {
         "paper": paper,
         "place": s.place,
+        "form": s.form,
         "forms": [id_ for id_ in (s.corrects, s.sharpens) if id_]
         + [*catalogue.corrected_by(s.id), *catalogue.sharpened_by(s.id)],
         "quantity": s.id if isinstance(claim, Relations) else plain(claim.quantity),

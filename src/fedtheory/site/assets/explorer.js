@@ -17,6 +17,9 @@
   const STEPS = 1000; // of a slider
   const POINTS = 160; // of a curve
   const FAR = 100; // times the bound
+  const ENTRIES = 8; // of the legend
+  const SMALL = 0.01; // of the sum: a term below it everywhere is no line
+  const CONTRAST = 3; // at least, of a line and the page
   const SIGNS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "=": "=", order: "= O of" };
   const HOLDS = {
     "<=": (a, b) => a <= b + rounding * Math.abs(b),
@@ -96,6 +99,17 @@
     return c && c.along[state.along] ? c : null;
   }
 
+  // The symbols that the sliders have moved away from the run's values
+  function moved() {
+    const tied = new Set(bounds[state.id].tied.map((l) => l.name));
+    return Object.entries(curve()?.symbols ?? {})
+      .filter(([n, x]) => n !== state.along && !tied.has(n) && Math.abs(state.values[n] - x) > 1e-9 * Math.abs(x))
+      .map(([n]) => n);
+  }
+
+  // The run, where it belongs to these values and goes along this axis
+  const drawnRun = () => (moved().length ? null : measuredAlong());
+
   // The points of the horizontal axis
 
   function grid(symbol) {
@@ -114,6 +128,23 @@
   const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
   // The picture
+
+  const light = (channel) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+  const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+  const luminance = (rgb) => rgb.map((x) => light(x / 255)).reduce((sum, x, i) => sum + [0.2126, 0.7152, 0.0722][i] * x, 0);
+  function contrast(a, b) {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  }
+
+  // A colour that can be seen on the page: moved towards black, or in the dark towards white, only as far as needed
+  function seen(hex) {
+    const paper = channels(style("--paper").replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
+    const end = luminance(paper) > 0.5 ? 0 : 255;
+    let rgb = channels(hex);
+    while (contrast(rgb, paper) < CONTRAST) rgb = rgb.map((x) => Math.round(x + Math.sign(end - x) * Math.max(1, Math.abs(end - x) * 0.06)));
+    return `#${rgb.map((x) => x.toString(16).padStart(2, "0")).join("")}`;
+  }
 
   const outside = {
     id: "outside",
@@ -165,7 +196,7 @@
       const second = xs.map((x) => evaluate(state.second, { ...state.values, [state.along]: x }));
       sets.push(line(state.second, xs, second.map((f) => f.value), style("--corrected"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1, ...dotted(second) }));
     }
-    const measured = measuredAlong();
+    const measured = drawnRun();
     const what = !measured ? "" : measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
     if (measured) {
       const mx = measured.along[state.along];
@@ -189,15 +220,20 @@
     const cut = measured && Math.max(...measured.mean) > most; // a run that diverges leaves the chart
     const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
     let below = xs.map(() => 0);
+    const shares = bound.terms.map((_, i) => Math.max(...first.map((f) => Math.abs(f.terms[i] / f.terms.reduce((a, b) => a + Math.abs(b), 0)) || 0)));
+    const room = ENTRIES - sets.filter((s) => s.label && s.data.some((p) => p.y !== null)).length;
+    const ranked = bound.terms.map((_, i) => i).sort((a, b) => shares[b] - shares[a]);
+    const told = new Set(ranked.slice(0, room).filter((i) => stacked || !addsUp(bound) || shares[i] >= SMALL));
     bound.terms.forEach((term, i) => {
+      if (!stacked && !told.has(i)) return;
       const own = first.map((f) => f.terms[i]);
-      const colour = term.colour;
+      const colour = seen(term.colour);
       if (stacked) {
         below = below.map((b, j) => b + own[j]);
         const fill = { fill: i ? "-1" : "start", backgroundColor: `${colour}73`, borderWidth: 0.8, order: 5 };
-        sets.push(line(named(term.name), xs, least ? below.map((b) => Math.max(b, least / 2)) : below, colour, fill));
+        sets.push(line(told.has(i) ? named(term.name) : "", xs, least ? below.map((b) => Math.max(b, least / 2)) : below, colour, fill));
       } else {
-        sets.push(line(named(term.name), xs, own, colour, { borderDash: [[6, 3], [2, 2], [9, 3, 2, 3], [12, 3]][i % 4], order: 4 }));
+        sets.push(line(named(term.name), xs, own, colour, { borderDash: [[6, 3], [12, 3], [9, 3, 2, 3], [4, 4]][i % 4], order: 4 }));
       }
     });
     window.Chart.defaults.color = style("--soft");
@@ -212,7 +248,7 @@
         y: { type: log ? "logarithmic" : "linear", min: least, max: cut ? most : undefined, title: { display: true, text: bound.label === "" ? "value" : isOrder(bound) ? `${bound.label}, up to a constant` : `bound on ${bound.label}` }, ticks: { callback: log ? tick : (x) => short(x) } },
       },
       plugins: {
-        legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 22, boxHeight: 8, filter: (item) => item.text !== "" } },
+        legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 22, boxHeight: 8, filter: (item, data) => item.text !== "" && data.datasets[item.datasetIndex].data.some((p) => p.y !== null) } },
         tooltip: { enabled: false },
       },
       onHover: (event, found, c) => found.length && read(c.scales.x.getValueForPixel(event.x)),
@@ -226,17 +262,27 @@
     chart.$fed = { xs, inside, now: state.values[state.along] };
     chart.update();
     const some = inside.some((i) => i);
-    const range = some ? `conditions hold for ${state.along} from ${short(xs[inside.indexOf(true)])} to ${short(xs[inside.lastIndexOf(true)])}${inside.slice(inside.indexOf(true), inside.lastIndexOf(true)).every((i) => i) ? "" : ", with gaps"}` : "conditions hold nowhere here";
+    const speaks = addsUp(bound) ? "The bound applies" : "The conditions hold";
+    const gaps = inside.slice(inside.indexOf(true), inside.lastIndexOf(true)).every((i) => i) ? "" : ", with gaps";
+    const range = some ? `${speaks} for ${state.along} from ${short(xs[inside.indexOf(true)])} to ${short(xs[inside.lastIndexOf(true)])}${gaps}.` : `${speaks} nowhere here.`;
     at("reading").textContent =
-      `Grey, and dotted lines: outside the conditions (${range}). ` +
+      (inside.every((i) => i) ? "" : some ? `${range} Elsewhere the chart is grey and the bound dotted. ` : `${range} `) +
+      (told.size < bound.terms.length ? `${bound.terms.length - told.size} small terms ${stacked ? "have no entry in the legend" : "are not drawn"}: the table has them. ` : "") +
       (stacked && log ? "Stacked on a logarithmic axis, so heights are not in proportion. " : "") +
       (negative && at("stacked").checked ? "A term is negative, so terms are lines. " : "");
-    at("chart").setAttribute("aria-label", `${state.id} over ${state.along}: from ${told(bound, first[0], short)} to ${told(bound, first[first.length - 1], short)}; ${range}`);
+    at("chart").setAttribute("aria-label", `${state.id} over ${state.along}: from ${saidAt(bound, first[0], short)} to ${saidAt(bound, first[first.length - 1], short)}. ${range}`);
   }
 
   // The value in a line, or the parts of a condition
-  function told(bound, found, number) {
+  function saidAt(bound, found, number) {
     return hasValue(bound) ? (isOrder(bound) ? `C · ${number(found.value)}` : number(found.value)) : bound.terms.map((term, i) => `${named(term.name)} ${number(found.terms[i])}`).join(", ");
+  }
+
+  // The same in a sentence
+  function valued(bound, found) {
+    if (isOrder(bound)) return `The theorem gives an order only: <b>${shown(found.value)}</b> times an unknown constant.`;
+    const form = bound.form[0].toUpperCase() + bound.form.slice(1);
+    return `${addsUp(bound) ? `${form} bound: ` : hasValue(bound) ? "Value: " : "Parts: "}<b>${saidAt(bound, found, shown)}</b>.`;
   }
 
   // Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few
@@ -249,9 +295,19 @@
   function read(x) {
     const symbol = symbols().find((l) => l.name === state.along);
     const here = symbol.integer ? Math.max(1, Math.round(x)) : x;
+    const bound = bounds[state.id];
     const found = evaluate(state.id, { ...state.values, [state.along]: here });
-    at("hover").textContent = `At ${state.along} = ${short(here)}: ${told(bounds[state.id], found, shown)}` +
-      (state.second ? `, beside it ${shown(evaluate(state.second, { ...state.values, [state.along]: here }).value)}` : "");
+    const parts = [saidAt(bound, found, shown)];
+    if (hasValue(bound)) parts.push(bound.terms.map((term, i) => `${named(term.name)} ${short(found.terms[i])}`).join(", "));
+    if (state.second) parts.push(`${state.second} ${shown(evaluate(state.second, { ...state.values, [state.along]: here }).value)}`);
+    const measured = drawnRun();
+    if (measured) {
+      const xs = measured.along[state.along];
+      const nearest = xs.reduce((best, one, i) => (Math.abs(Math.log(one / here)) < Math.abs(Math.log(xs[best] / here)) ? i : best), 0);
+      const ends = measured.seeds ? ` (${short(measured.low[nearest])} to ${short(measured.high[nearest])})` : "";
+      parts.push(`measured at ${short(xs[nearest])}: ${shown(measured.mean[nearest])}${ends}`);
+    }
+    at("hover").textContent = `At ${state.along} = ${short(here)}: ${parts.join("; ")}`;
   }
 
   // The numbers
@@ -261,7 +317,7 @@
     const found = evaluate(state.id, state.values);
     const second = state.second ? evaluate(state.second, state.values) : null;
     const other = second ? Object.fromEntries(bounds[state.second].terms.map((t, i) => [t.name, second.terms[i]])) : {};
-    const rows = bound.terms.map((term, i) => row(named(term.name), term.math, found.terms[i], other[term.name], found.value, term.colour, term.name));
+    const rows = bound.terms.map((term, i) => row(named(term.name), term.math, found.terms[i], other[term.name], found.value, seen(term.colour), term.name));
     const own = new Set(bound.terms.map((t) => t.name));
     if (second) {
       bounds[state.second].terms.forEach((term, i) => {
@@ -286,8 +342,8 @@
           : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
     const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.symbols.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
     at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${Number(x.toPrecision(12))}`).join(" ")}${failing.length ? " --lenient" : ""}`;
-    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${isOrder(bound) ? "At most" : addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>${isOrder(bound) ? " for a constant C that the statement does not name" : ""}` +
-      (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>${second.admissible ? "" : ` <span class="fails">outside its conditions</span>`}` : "");
+    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${valued(bound, found)}` +
+      (second ? ` ${valued(bounds[state.second], second)} <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>${second.admissible ? "" : ` <span class="fails">outside its conditions</span>`}` : "");
     for (const symbol of bound.tied) {
       const cell = at(`tied-${symbol.name}`);
       if (cell) cell.textContent = shown(symbol.f(state.values));
@@ -339,12 +395,10 @@
   function curveNote() {
     const c = curve();
     if (!c) return;
-    const moved = Object.entries(c.symbols).filter(([n, x]) => Math.abs(state.values[n] - x) > 1e-9 * Math.abs(x)).map(([n]) => n);
-    const tiedNames = new Set(bounds[state.id].tied.map((l) => l.name));
-    const differ = moved.filter((n) => !tiedNames.has(n) && n !== state.along);
+    const differ = moved();
     const notes = [];
     if (!measuredAlong()) notes.push(`The run went along ${Object.keys(c.along).join(", ")}; choose it as the axis to see it.`);
-    if (differ.length) notes.push(`The run was made at other values of ${differ.join(", ")}: it does not belong to this bound any more.`);
+    if (differ.length) notes.push(`The run was made at other values of ${differ.join(", ")}, so it is not drawn.`);
     if (notes.length) at("says").innerHTML += ` <span class="fails">${escaped(notes.join(" "))}</span>`;
   }
 
@@ -370,6 +424,7 @@
         `<span class="error" id="e-${symbol.name}" role="alert"></span>`;
       box.append(part);
       const [range, number] = [part.querySelector("[type=range]"), part.querySelector("[type=number]")];
+      if (symbol.integer) range.addEventListener("keydown", (event) => count(symbol, event, number));
       range.addEventListener("input", () => set(symbol, fromSlider(symbol, Number(range.value)), number));
       number.addEventListener("input", () => {
         const x = number.value.trim() === "" ? NaN : Number(number.value);
@@ -401,6 +456,16 @@
     at(`e-${symbol.name}`).textContent = what && `${what}; the chart keeps ${shown(state.values[symbol.name])}`;
   }
 
+  // The keys of a slider of a count go by one, and by ten
+  const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
+  function count(symbol, event, number) {
+    if (!(event.key in KEYS)) return;
+    event.preventDefault();
+    const x = Math.max(symbol.least === "zero" ? 0 : 1, state.values[symbol.name] + KEYS[event.key]);
+    event.target.value = toSlider(symbol, x);
+    set(symbol, x, number);
+  }
+
   let waiting = false;
   function set(symbol, x, twin) {
     state.values[symbol.name] = x;
@@ -429,6 +494,25 @@
     return made;
   }
 
+  // The runs of a bound, those on one problem together, which differ by their step sizes
+  function runs(bound) {
+    const groups = new Map();
+    bound.curves.forEach((c, i) => {
+      const step = c.step in c.symbols ? `${c.step} = ${short(c.symbols[c.step])}` : "";
+      if (!groups.has(c.arena)) groups.set(c.arena, []);
+      groups.get(c.arena).push(option(i, greek(step || c.arena)));
+    });
+    return [...groups].map(([arena, own]) => {
+      const group = document.createElement("optgroup");
+      group.label = greek(arena);
+      group.append(...own);
+      return group;
+    });
+  }
+
+  const LETTERS = { kappa: "κ", zeta: "ζ", eta: "η", gamma: "γ", tau: "τ", sigma: "σ", delta: "δ", alpha: "α", beta: "β", mu: "μ", lambda: "λ", phi: "φ" };
+  const greek = (text) => text.replace(/\b([a-z]+)(_tilde|_\*)?(?![a-z])/g, (all, name, mark) => (name in LETTERS ? LETTERS[name] + ({ _tilde: "\u0303", "_*": "*" }[mark] ?? "") : all));
+
   function choosePaper(name) {
     at("paper").value = name;
     const own = Object.entries(bounds).filter(([, b]) => b.paper === name);
@@ -447,9 +531,8 @@
     alike.sort(([a], [b]) => Number(twins.has(b)) - Number(twins.has(a)));
     const none = alike.length ? "none" : "none: no other bound on this quantity";
     at("second").replaceChildren(option("", none), ...alike.map(([other, b]) => option(other, `${other.slice(bound.paper.length + 1)} (${b.status})${twins.has(other) ? " its other form" : ""}`)));
-    const runs = bound.curves.map((c, i) => option(i, c.arena + (c.step in c.symbols ? `, ${c.step} = ${short(c.symbols[c.step])}` : "")));
-    at("curve").replaceChildren(option(-1, runs.length ? "none" : "there is none"), ...runs);
-    at("curve").disabled = !runs.length;
+    at("curve").replaceChildren(option(-1, bound.curves.length ? "none" : "there is none"), ...runs(bound));
+    at("curve").disabled = !bound.curves.length;
     at("second").disabled = !alike.length;
     at("formula").innerHTML = addsUp(bound) ? `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => `<span>${t.math}</span>`).join(" + ")}` : bound.relations.join(", ");
     axes();
@@ -516,7 +599,7 @@
     chooseBound(Object.hasOwn(bounds, id ?? "") ? id : Object.hasOwn(bounds, "sfl.thm1.strongly_convex") ? "sfl.thm1.strongly_convex" : Object.keys(bounds)[0]);
     if (asked.get("second") && [...at("second").options].some((o) => o.value === asked.get("second"))) chooseSecond(asked.get("second"));
     const opened = !["over", "run", "second"].some((name) => asked.has(name)); // without settings of its own
-    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : 0));
+    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : firstRun()));
     if (run >= 0 && run < curves().length) chooseCurve(run);
     for (const symbol of symbols()) {
       const x = Number(asked.get(`_${symbol.name}`) ?? NaN);
@@ -531,11 +614,13 @@
   }
 
   const curves = () => bounds[state.id].curves;
+  // The first run with a curve; a run of one or two points only where there is no other
+  const firstRun = () => Math.max(0, curves().findIndex((c) => c.mean.length > 2));
 
   // A bound as it is first shown: a refuted one at its witness, beside its corrected form; else with its first run
   function open() {
     const twin = bounds[state.id].status === "refuted" && bounds[state.id].forms.find((form) => [...at("second").options].some((o) => o.value === form));
-    if (curves().length) chooseCurve(0);
+    if (curves().length) chooseCurve(firstRun());
     if (twin) chooseSecond(twin);
     if (state.crossing) toWitness();
   }

@@ -8,41 +8,31 @@
   const end = items.at(-1)?.nextSibling ?? null; // what follows the statements
   const at = (id) => document.getElementById(id);
   const boxes = [...form.querySelectorAll("input[name=verdict]")];
-  const selects = ["paper", "kind", "form"].filter((name) => at(`f-${name}`));
-  const asked = () => at("f-text").value.toLowerCase().split(/\s+/).filter(Boolean);
-
-  // How well a statement fits a word: its id, its place, any of its words; 0 if not at all
-  function rank(item, word) {
-    const { id, place, text } = item.dataset;
-    if (id === word || id.split(".").includes(word)) return 8;
-    if (id.includes(word)) return 4;
-    if (place.includes(word)) return 2;
-    return text.includes(word) ? 1 : 0;
-  }
+  const selects = ["paper", "kind", "form", "severity"].filter((name) => at(`f-${name}`));
+  const asked = () => at("f-text").value.trim();
 
   function apply() {
-    const words = asked();
+    const text = asked();
     const verdicts = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
-    const ranks = new Map();
+    const scores = new Map(); // by statement: the best of what is said about it
+    if (text) for (const { entry, score } of window.fedsearch.find(text)) if (!scores.has(entry.statement)) scores.set(entry.statement, score);
+    const score = (item) => (text ? (scores.get(item.dataset.item) ?? 0) : 1);
     for (const item of items) {
       const data = item.dataset;
-      const by = words.map((word) => rank(item, word));
-      const fits = verdicts.has(data.verdict) && selects.every((name) => !at(`f-${name}`).value || at(`f-${name}`).value === data[name]) && by.every((r) => r > 0);
-      item.hidden = !fits;
-      ranks.set(item, fits ? by.reduce((a, b) => a + b, 0) : -1);
+      item.hidden = !(verdicts.has(data.verdict) && selects.every((name) => !at(`f-${name}`).value || at(`f-${name}`).value === data[name]) && score(item) > 0);
     }
-    const order = words.length ? [...items].sort((a, b) => ranks.get(b) - ranks.get(a)) : items;
-    const now = [...parent.children].filter((child) => ranks.has(child));
+    const order = text ? [...items].sort((a, b) => score(b) - score(a)) : items;
+    const now = [...parent.children].filter((child) => "item" in child.dataset);
     if (order.some((item, i) => now[i] !== item)) for (const item of order) parent.insertBefore(item, end);
     const shown = items.filter((item) => !item.hidden).length;
-    at("f-count").textContent = `${shown} of ${items.length} statements${words.length && shown > 1 ? ", the best matches first" : ""}`;
+    at("f-count").textContent = `${shown} of ${items.length} statements${text && shown > 1 ? ", the best matches first" : ""}`;
     at("f-none").hidden = shown > 0;
   }
 
   function address() {
     const told = new URLSearchParams();
     for (const name of selects) if (at(`f-${name}`).value) told.set(name, at(`f-${name}`).value);
-    if (asked().length) told.set("text", at("f-text").value);
+    if (asked()) told.set("text", at("f-text").value);
     const checked = boxes.filter((box) => box.checked).map((box) => box.value);
     if (checked.length < boxes.length) told.set("verdict", checked.join(","));
     history.replaceState(null, "", `${location.pathname}${location.search}${String(told) ? `#${told}` : ""}`);
