@@ -239,6 +239,17 @@ def run(
     return xr.concat(parts, "seed", combine_attrs="override").assign_attrs(seeds=str(np.asarray(every).tolist()))
 
 
+def exact_run(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.Dataset | None:
+    """The run where no round draws a number, which is its own expectation; None where one does.
+
+    The arguments are those of `run`, without seeds, orders and progress.
+    """
+    begin = partial(RunState, problem, algorithm, **settings)
+    running = begin(seeds=[0])
+    running.advance()
+    return _one_for_all(running, [0], None) if _same_for_all(running, begin, 1) else None
+
+
 def _same_for_all(running: RunState, begin: Callable[..., RunState], another: int) -> bool:
     """Whether the first round, which is done, drew no number, and ends alike for two seeds (no own randomness)."""
     if running.drew:
@@ -553,4 +564,14 @@ def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) ->
     }
 
 
-__all__ = ["RECORDS", "NoSuchConstant", "Request", "RunState", "WeightedAverage", "provenance", "requested", "run"]
+__all__ = [
+    "RECORDS",
+    "NoSuchConstant",
+    "Request",
+    "RunState",
+    "WeightedAverage",
+    "exact_run",
+    "provenance",
+    "requested",
+    "run",
+]
