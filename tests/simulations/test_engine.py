@@ -103,7 +103,7 @@ class Jumping(LocalSteps):
 )
 def test_without_noise_one_run_is_that_of_all_seeds(problem: Any) -> None:
     algorithm = PFL(K=2, eta=[0.1, 0.2])
-    spy = Spy(problem)
+    spy = Spy(problem, every_seed=False)
     told: list[int] = []
     found = run(spy, algorithm, rounds=8, seeds=[3, 1, 7], record=ALL, progress=told.append)
     assert [x.shape[1] for x in spy.iterates[-8:]] == [1] * 8 and told[-1] == 8
