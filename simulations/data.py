@@ -2,12 +2,15 @@
 
 Two small data sets come with scikit-learn and need no file.  Any other is a file or arrays of one's own:
 
-    LIBSVM   plain, .gz, .bz2 or .xz: the format in which a9a, w8a and mushrooms are published
+    LIBSVM   plain, .gz, .bz2 or .xz: the format in which a9a, w8a, mushrooms, news20 and rcv1 are published
     CSV      name.csv, packed or not: a row for each sample; a first line without numbers has the columns' names.  Where
              that line has semicolons or tabs, they separate the columns, and numbers may have decimal commas.  `separator`
              and `header` say so where it cannot be seen; then, or with commas in its first line, the ending is any
     Parquet  name.parquet, where pyarrow is installed: a row for each sample, columns with names
-    NPZ      name.npz: arrays `features` (n, p), `labels` (n,) and, if they are known, `clients` (n,)
+    NPZ      name.npz: arrays `features` (n, p), `labels` (n,) and, if they are known, `clients` (n,); or the sparse
+             matrix of scipy.sparse.save_npz, with `labels` and perhaps `clients` beside it, or with the labels in a column
+
+Sparse features, of a LIBSVM file, an NPZ file or arrays, stay sparse where that takes at most a twentieth of the memory.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -33,9 +36,13 @@ from numpy.typing import ArrayLike
 
 from fedtheory.simulations.checked import affordable, brief, reals, reason
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 EMBEDDED = ("breast_cancer", "digits")
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": r"\s+"}  # by their names
 _MOST_LABELS = 10  # that a summary counts
+_LIGHT = 1 / 20  # of the memory of dense features: sparse ones that take no more stay sparse
 _PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 _BROKEN = (
     ValueError,
@@ -57,7 +64,7 @@ class Dataset:
 
     Attributes:
         name: short name, used in titles and messages.
-        features: (n, p) float64, one sample a row, all entries finite.
+        features: (n, p) float64, one sample a row, all entries finite; an array, or a csr_array of scipy.sparse.
         labels: (n,) int64, each in 0..classes-1 (a class may be absent, as in a subset of a larger set).
         classes: number of classes, at least 2.
         provenance: where the numbers come from and what was done to them.
@@ -69,7 +76,7 @@ class Dataset:
     """
 
     name: str
-    features: np.ndarray
+    features: np.ndarray | csr_array
     labels: np.ndarray
     classes: int
     provenance: str
@@ -84,18 +91,19 @@ class Dataset:
             (self.features, "features", 2, "float64"),
             (self.labels, "labels", 1, "int64"),
         ):
-            if not isinstance(array, np.ndarray) or array.ndim != rank or array.dtype != dtype:
+            fits = isinstance(array, np.ndarray) or (what == "features" and is_sparse(array) and array.format == "csr")
+            if not fits or array.ndim != rank or array.dtype != dtype:
                 passed = f"{array.ndim}-d {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
                 refuse(f"{what} are {passed}", f"a {rank}-d {dtype} array")
-        if self.features.size == 0:
+        if not all(self.features.shape):
             refuse(f"features of shape {self.features.shape} are empty", "at least one row and one column")
-        if len(self.features) != len(self.labels):
+        if self.features.shape[0] != len(self.labels):
             refuse(
-                f"features have {len(self.features)} rows but there are {len(self.labels)} labels", "as many of each"
+                f"features have {self.features.shape[0]} rows but there are {len(self.labels)} labels",
+                "as many of each",
             )
-        if not np.isfinite(self.features).all():
-            row, column = np.argwhere(~np.isfinite(self.features))[0]
-            refuse(f"feature [{row}, {column}] is {self.features[row, column]}", "finite numbers only")
+        if told := not_finite(self.features):
+            refuse(told, "finite numbers only")
         if self.classes < 2:
             refuse(f"classes = {self.classes}", "at least 2 classes")
         if self.labels.min() < 0 or self.labels.max() >= self.classes:
@@ -107,7 +115,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         rows, columns = self.features.shape
-        return f"<Dataset: {self.name}, {rows} x {columns}, {self.classes} classes>"
+        kind = "sparse, " if is_sparse(self.features) else ""
+        return f"<Dataset: {self.name}, {rows} x {columns}, {kind}{self.classes} classes>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +124,7 @@ class Table:
     """Rows of numbers as they are in a file: features (n, p), targets (n,), numbers or names, and perhaps clients (n,)."""
 
     name: str
-    features: np.ndarray
+    features: np.ndarray | csr_array
     targets: np.ndarray
     provenance: str
     clients: np.ndarray | None = None
@@ -133,6 +142,64 @@ class Table:
         told = told if len(values) <= _MOST_LABELS else f"{len(values)} different, {names[0]} to {names[-1]}"
         owners = "" if self.clients is None else f"; {len(set(self.clients))} clients"
         return f"{self.name}: {rows} rows, {columns} features, {self.layout}: {told}{owners}"
+
+
+def is_sparse(features: Any) -> bool:
+    """Whether these are features of scipy.sparse; does not import it for arrays."""
+    if isinstance(features, np.ndarray):
+        return False
+    from scipy.sparse import issparse
+
+    return bool(issparse(features))
+
+
+def dense(features: Any, name: str) -> np.ndarray:
+    """The features (n, p) as an array.  Raises ValueError for sparse ones that would take too much memory."""
+    if isinstance(features, np.ndarray):
+        return features
+    rows, columns = features.shape
+    affordable(f"{name} as a dense array of {rows} rows of {columns} features", numbers=float(rows) * columns)
+    return np.asarray(features.toarray())
+
+
+def not_finite(features: Any) -> str:
+    """The first of the features (n, p) that is not finite, in words; empty where all are."""
+    numbers = features.data if is_sparse(features) else features
+    if np.isfinite(numbers).all():
+        return ""
+    if numbers is features:
+        row, column = np.argwhere(~np.isfinite(features))[0]
+    else:
+        at = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        row, column = np.searchsorted(features.indptr, at, side="right") - 1, features.indices[at]
+    return f"feature [{row}, {column}] is {features[row, column]}"
+
+
+def _in_rows(name: str, given: Any) -> csr_array:
+    """Sparse features row by row, as a copy.  Raises ValueError for anything but a matrix of finite real numbers."""
+    from scipy.sparse import csr_array
+
+    expected = "an (n, p) matrix of finite real numbers, n >= 1, p >= 1"
+    if given.ndim != 2 or not all(given.shape) or given.dtype.kind not in "biuf":
+        raise ValueError(
+            f"features of {name} are a sparse {given.dtype} array of shape {given.shape}: expected {expected}"
+        )
+    found = csr_array(given, dtype=float, copy=True)
+    found.check_format(full_check=True)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    return found
+
+
+def _kept(name: str, found: csr_array) -> np.ndarray | csr_array:
+    """Sparse features as they are kept: dense where that takes less than twenty times as much memory.
+
+    Raises ValueError for features that are not sparse enough, and too large to be dense.
+    """
+    light = found.data.nbytes + found.indices.nbytes + found.indptr.nbytes <= _LIGHT * 8 * float(
+        np.prod(found.shape, dtype=float)
+    )
+    return found if light else dense(found, name)
 
 
 def load(
@@ -169,9 +236,12 @@ def load(
     return classified(table(name_or_path, target, client, without, separator, header))
 
 
-def from_arrays(features: ArrayLike, labels: ArrayLike, clients: ArrayLike | None = None, name: str = "own") -> Dataset:
+def from_arrays(
+    features: ArrayLike | csr_array, labels: ArrayLike, clients: ArrayLike | None = None, name: str = "own"
+) -> Dataset:
     """A data set from arrays: features (n, p), labels (n,), numbers or names, and perhaps the client of each row (n,).
 
+    Features may be any sparse array or matrix of scipy.sparse.
     Labels and clients are renamed 0, 1, ... in increasing order.  Raises ValueError for features that are not finite real
     numbers, other shapes, a single class, or numbers as labels that are not whole.
     """
@@ -200,14 +270,23 @@ def classified(table: Table) -> Dataset:
 def _table(name: str, features: Any, targets: Any, clients: Any, provenance: str, layout: str = "") -> Table:
     """The arrays, checked.  Raises ValueError for shapes that do not fit, or features that are no finite real numbers."""
     expected = "an (n, p) array of finite real numbers, n >= 1, p >= 1"
-    boolean = isinstance(features, np.ndarray) and features.dtype.kind == "b"
-    numbers = reals(f"features of {name}", features.astype(int) if boolean else features, expected)
-    if numbers.ndim != 2 or not numbers.size:
+    if is_sparse(features):
+        rows = _in_rows(name, features)
+        if told := not_finite(rows):
+            raise ValueError(f"{name}: {told}; expected finite numbers only")
+        numbers = _kept(name, rows)
+        if is_sparse(numbers):
+            share = f"{rows.nnz / np.prod(rows.shape, dtype=float):.2g}"
+            provenance, layout = f"{provenance}, sparse", layout and f"kept sparse ({share} is not zero), {layout}"
+    else:
+        boolean = isinstance(features, np.ndarray) and features.dtype.kind == "b"
+        numbers = reals(f"features of {name}", features.astype(int) if boolean else features, expected)
+    if numbers.ndim != 2 or not all(numbers.shape):
         raise ValueError(f"features of {name} have the shape {numbers.shape}: expected {expected}")
-    labels = _column(f"labels of {name}", targets, len(numbers))
+    labels = _column(f"labels of {name}", targets, numbers.shape[0])
     owners = None
     if clients is not None:
-        _, owners = np.unique(_column(f"clients of {name}", clients, len(numbers)), return_inverse=True)
+        _, owners = np.unique(_column(f"clients of {name}", clients, numbers.shape[0]), return_inverse=True)
     return Table(name, numbers, labels, provenance, owners, layout)
 
 
@@ -262,13 +341,15 @@ def table(
         return _of_columns(path, rows, [str(name) for name in rows], True, (target, client, without), digest, "Parquet")
     if kind in ("csv", "tsv") or (kind not in ("npz", "json", "parquet", "pq") and (told or _has_commas(content))):
         return _csv(path, (target, client, without), digest, separator, header)
+    if kind == "npz" and {"format", "shape"} <= set(found := arrays_of(path)):  # by scipy.sparse.save_npz
+        return _of_matrix(path, set(found), (target, client, without), digest)
     _refuse_columns(path.name, target, client, without, told)
     if kind == "json":
         raise ValueError(
             f"{path.name} is a JSON file: expected a LIBSVM, CSV, NPZ or Parquet file; as CSV a row for each sample, with a "
             "column for its client (client=COLUMN)"
         )
-    return _npz(path, digest) if kind == "npz" else _libsvm(path, content, digest)
+    return _npz(path, found, digest) if kind == "npz" else _libsvm(path, content, digest)
 
 
 def is_file(path: Path) -> bool:
@@ -433,12 +514,59 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
         ) from None
 
 
-def _npz(path: Path, digest: str) -> Table:
-    found = arrays_of(path)
+def _of_matrix(path: Path, names: set[str], columns: Columns, digest: str) -> Table:
+    """The table of an NPZ file with a sparse matrix; the labels and clients are arrays beside it, or columns of it."""
+    from scipy.sparse import load_npz
+
+    try:
+        rows = _in_rows(path.name, load_npz(path))
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(
+            f"cannot read {brief(str(path))!r} as a sparse matrix: {reason(error)}; expected one of scipy.sparse.save_npz"
+        ) from None
+    provenance = f"NPZ file {path}, sparse matrix, {rows.shape[0]} rows, {digest}"
+    target, client, without = columns
+    if "labels" in names:
+        _refuse_columns(f"{path.name}, which has labels beside its matrix,", target, client, without)
+        with np.load(path, allow_pickle=False) as found:
+            owners = found["clients"] if "clients" in names else None
+            return _table(_short(path), rows, found["labels"], owners, provenance, "NPZ; labels")
+    if target is None:
+        raise ValueError(
+            f"{path.name} holds a sparse matrix without labels: expected target=COLUMN, the column with "
+            "the labels, counted from 0, or labels beside it: numpy.savez(name, labels=y, **numpy.load(matrix))"
+        )
+
+    def column(what: str, text: str) -> int:
+        if not (text.isdecimal() and int(text) < rows.shape[1]):
+            raise ValueError(f"{what}={brief(text)}: expected a column of {path.name}, 0..{rows.shape[1] - 1}")
+        return int(text)
+
+    of_labels, of_clients = column("target", target), None if client is None else column("client", client)
+    left_out = {of_labels, *([] if of_clients is None else [of_clients]), *(column("without", one) for one in without)}
+    if len(left_out) < 1 + (client is not None) + len(without):
+        raise ValueError(
+            f"target={target}, client={client}, without={brief(','.join(without))}: expected different columns"
+        )
+    features = rows[:, np.setdiff1d(np.arange(rows.shape[1]), list(left_out))]
+    labels, owners = (None if i is None else rows[:, [i]].toarray().ravel() for i in (of_labels, of_clients))
+    return _table(_short(path), features, labels, owners, provenance, f"NPZ; labels in {of_labels}")
+
+
+def _npz(path: Path, found: dict[str, np.ndarray], digest: str) -> Table:
     if not {"features", "labels"} <= set(found) <= {"features", "labels", "clients"}:
         raise ValueError(f"{path.name} holds {brief(', '.join(found))}: expected features and labels, perhaps clients")
     provenance = f"NPZ file {path}, {found['labels'].size} rows, {digest}"
     return _table(_short(path), found["features"], found["labels"], found.get("clients"), provenance, "NPZ; labels")
+
+
+def row_norms(features: np.ndarray | csr_array) -> np.ndarray:
+    """The norm of each row of features (n, p): (n,)."""
+    if isinstance(features, np.ndarray):
+        return np.asarray(np.linalg.norm(features, axis=1))
+    from scipy.sparse.linalg import norm
+
+    return np.asarray(norm(features, axis=1))
 
 
 def scaled(dataset: Dataset) -> Dataset:
@@ -450,7 +578,7 @@ def scaled(dataset: Dataset) -> Dataset:
     Raises:
         ValueError: if every row is zero.
     """
-    largest = float(np.linalg.norm(dataset.features, axis=1).max())
+    largest = float(row_norms(dataset.features).max())
     if largest == 0:
         raise ValueError(
             f"data set {dataset.name!r}: all {len(dataset.labels)} rows are zero; expected one that is not"
@@ -525,15 +653,5 @@ def _libsvm(path: Path, content: bytes, digest: str) -> Table:
         raise ValueError(f"{wrong}: a row has a query, qid:{queries[0]}; expected labels and features alone")
     if not len(labels):
         raise ValueError(f"{brief(str(path))!r} has no rows; expected lines 'label index:value ...'")
-    affordable(
-        f"{path.name} with {sparse.shape[0]} rows of {sparse.shape[1]} features",
-        numbers=float(np.prod(sparse.shape, dtype=float)),
-    )
-    features = sparse.toarray()
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        raise ValueError(
-            f"{path.name}: feature [{row}, {column}] is {features[row, column]}; expected finite numbers only"
-        )
     provenance = f"LIBSVM file {path}, {len(labels)} rows, {digest}"
-    return _table(_short(path), features, labels, None, provenance, "LIBSVM; labels")
+    return _table(_short(path), sparse, labels, None, provenance, "LIBSVM; labels")

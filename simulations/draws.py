@@ -292,7 +292,7 @@ class Draws:
         """The first S of a uniformly random permutation of the M clients, per seed: (N, S)."""
         if self.replay is not None:
             return self.replay
-        words = _words(_fold(self.keys[Purpose.ORDER], self.round), M)
+        words = _words(self._keys_of(Purpose.ORDER), M)
         return np.argsort(words, axis=-1, kind="stable")[:, :S]
 
     def of(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> Local:
@@ -311,8 +311,17 @@ class Draws:
 
     def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int, place: Any = None) -> Local:
         def keys() -> Keys:
-            if purpose not in self._of_round:
-                self._of_round[purpose] = _fold(self.keys[purpose], self.round)
-            return _fold(self._of_round[purpose].reshape(-1, *[1] * (client.ndim - 1)), client, self.loops)
+            return _fold(self._keys_of(purpose).reshape(-1, *[1] * (client.ndim - 1)), client, self.loops)
 
         return Local(keys, steps, place, self.loops)
+
+    def _keys_of(self, purpose: Purpose) -> Keys:
+        """The seeds' keys of this round, (N,), computed when the first number is drawn."""
+        if purpose not in self._of_round:
+            self._of_round[purpose] = _fold(self.keys[purpose], self.round)
+        return self._of_round[purpose]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether any number of this round has been drawn: if not, the round is the same for all seeds."""
+        return bool(self._of_round)

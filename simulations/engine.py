@@ -8,7 +8,7 @@ import math
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from types import ModuleType
@@ -200,6 +200,7 @@ def run(
     Returns a Dataset over (step_size, seed, round).  Over (step_size, seed) it has `status` ("ran" or "diverged") and
     `diverged_at` (the first round whose iterate, its squared norm or a recorded quantity is not finite, -1 if none).
     Values before divergence are finite, later ones NaN.  The attributes hold what is needed to repeat the run.
+    Where no round draws a number, one run is that of all seeds.
     Large runs on noisy quadratics use compiled loops where numba is installed: the same numbers up to rounding.
 
     Raises ValueError for a malformed request, a problem that weighs its clients and an algorithm that does not, or an
@@ -207,28 +208,68 @@ def run(
     problem does not have.
     """
     every, rounds = checked_seeds(seeds).tolist(), whole("rounds", rounds)
+    begin = partial(
+        RunState,
+        problem,
+        algorithm,
+        rounds=rounds,
+        x0=x0,
+        orders=orders,
+        record=record,
+        at=at,
+        average=average,
+        decay=decay,
+    )
     together = max(1, len(every) if orders is not None else _together(problem, algorithm, len(every)))
     parts = []
     for first in range(0, max(1, len(every)), together):
-        running = RunState(
-            problem,
-            algorithm,
-            rounds=rounds,
-            seeds=every[first : first + together],
-            x0=x0,
-            orders=orders,
-            record=record,
-            at=at,
-            average=average,
-            decay=decay,
-        )
-        while running.advance():
+        running = begin(seeds=every[first : first + together])
+        going = running.advance()
+        if first == 0 and orders is None and len(every) > 1 and _same_for_all(running, begin, every[1]):
+            found = _one_for_all(begin(seeds=every[:1]), every, progress)
+            if found is not None:
+                return found
+        while going:
             if progress is not None:
                 progress((first * rounds + len(running.seeds) * running.round) // len(every))
+            going = running.advance()
         parts.append(running.dataset())
     if len(parts) == 1:
         return parts[0]
     return xr.concat(parts, "seed", combine_attrs="override").assign_attrs(seeds=str(np.asarray(every).tolist()))
+
+
+def exact_run(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.Dataset | None:
+    """The run where no round draws a number, which is its own expectation; None where one does.
+
+    The arguments are those of `run`, without seeds, orders and progress.
+    """
+    begin = partial(RunState, problem, algorithm, **settings)
+    running = begin(seeds=[0])
+    running.advance()
+    return _one_for_all(running, [0], None) if _same_for_all(running, begin, 1) else None
+
+
+def _same_for_all(running: RunState, begin: Callable[..., RunState], another: int) -> bool:
+    """Whether the first round, which is done, drew no number, and ends alike for two seeds (no own randomness)."""
+    if running.drew:
+        return False
+    other = running
+    if len(running.seeds) == 1:
+        other = begin(seeds=[another])
+        other.advance()
+    return np.allclose(on_host(running.x)[:, 0], on_host(other.x)[:, -1], rtol=1e-9, atol=0, equal_nan=True)
+
+
+def _one_for_all(running: RunState, seeds: list[int], progress: Callable[[int], None] | None) -> xr.Dataset | None:
+    """The runs of all seeds as one, which is that of each of them; None where a round draws a number after all."""
+    while running.advance():
+        if running.drew:
+            return None
+        if progress is not None:
+            progress(running.round)
+    found = running.dataset().isel(seed=[0] * len(seeds)).assign_coords(seed=seeds)
+    return found.assign_attrs(seeds=json.dumps(seeds))
 
 
 def _together(problem: Problem, algorithm: Algorithm, seeds: int) -> int:
@@ -244,6 +285,7 @@ class RunState:
 
     round  number of rounds done
     steps  number of local steps done, over all clients and runs
+    drew   whether any round so far has drawn a number
     """
 
     def __init__(
@@ -275,7 +317,7 @@ class RunState:
         self._slot = {int(r): i for i, r in enumerate(asked.kept)}
 
         runs = (len(asked.eta), len(self.seeds))
-        self.round = self.steps = 0
+        self.round, self.steps, self.drew = 0, 0, False
         self.x = like(np.broadcast_to(asked.x0, (*runs, problem.d)).copy(), kind)
         self.memory: Memory = {}
         self.mean = WeightedAverage(like(asked.ratio[:, None, None], kind)) if "gap_average" in record else None
@@ -305,6 +347,7 @@ class RunState:
         # Divergence is a result here: overflow is caught by `_look`, not warned about.
         with np.errstate(over="ignore", invalid="ignore"):
             self.x = self._like_x(self.algorithm.round(problem, x, eta, draws, watch, self.memory), x)
+            self.drew |= draws.drawn
             if "drift" in self.series and r in self._slot:
                 self.series["drift"][:, :, self._slot[r]] = drift
             if r == 0:
@@ -521,4 +564,14 @@ def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) ->
     }
 
 
-__all__ = ["RECORDS", "NoSuchConstant", "Request", "RunState", "WeightedAverage", "provenance", "requested", "run"]
+__all__ = [
+    "RECORDS",
+    "NoSuchConstant",
+    "Request",
+    "RunState",
+    "WeightedAverage",
+    "exact_run",
+    "provenance",
+    "requested",
+    "run",
+]

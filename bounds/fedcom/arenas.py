@@ -72,7 +72,7 @@ def one_sample_of_all(dataset: str) -> Problem:
     some = replace(
         every,
         name=f"{every.name}, 48 samples",
-        features=np.tile(every.features[rows], (CLIENTS, 1)),
+        features=every.features[np.tile(rows, CLIENTS)],
         labels=np.tile(every.labels[rows], CLIENTS),
     )
     own = tuple(np.arange(j * len(rows), (j + 1) * len(rows)) for j in range(CLIENTS))

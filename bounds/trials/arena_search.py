@@ -1,14 +1,17 @@
-"""A deterministic search for the small quadratics on which a bound is tightest, each measured by exact expectation."""
+"""A deterministic search for the small problems on which a bound is tightest.
+
+They are quadratics, each measured by exact expectation, and functions of one coordinate whose curvature jumps, each
+measured by a run without noise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
-import xarray as xr
 
 from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials.arena import (
@@ -32,12 +35,15 @@ from fedtheory.bounds.trials.arena import (
 from fedtheory.bounds.trials.quantities import bounded, quantities
 from fedtheory.simulations import NoSuchConstant, expectation
 from fedtheory.simulations.algorithms.base import Algorithm
-from fedtheory.simulations.problems import Array
+from fedtheory.simulations.engine import exact_run
+from fedtheory.simulations.problems import Array, Problem
+from fedtheory.simulations.problems.piecewise import Piecewise
 from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.simulations.problems.regularised import Regularised
 from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdict
 
 _X0 = 1.0  # in every coordinate; bounds and runs scale in the same way
+_UNITS = 32  # in the last place: errors of a value of F
 _NOTHING = 1e-10  # of the value at the start: less than this decides nothing, because it may be rounding
 _FRACTIONS = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])  # of the largest admissible step size
 
@@ -51,6 +57,8 @@ class Candidate:
     slope: Array
     sigma: float
     settings: Mapping[str, Any] = field(default_factory=dict)
+    what: ClassVar[str] = "small quadratics"
+    how: ClassVar[str] = "exact expectation"
 
     @cached_property
     def problem(self) -> Quadratic:
@@ -62,13 +70,44 @@ class Candidate:
             H = turn @ (H * np.eye(2)) @ turn.swapaxes(1, 2)
         return Quadratic(np.round(H, 3), np.round(self.slope, 3), round(self.sigma, 3), "small quadratics")
 
+    @property
+    def told(self) -> str:
+        """The clients' functions and the noise."""
+        return functions(self.problem)
+
+
+@dataclass(frozen=True, eq=False)
+class Jumps:
+    """Convex functions whose curvature jumps: knots (M, 2), curvatures (M, 3), F_m' at 0 (M,); the algorithm's settings."""
+
+    knots: Array
+    curvatures: Array
+    slopes: Array
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    what: ClassVar[str] = "functions with jumps of the curvature"
+    how: ClassVar[str] = "runs without noise"
+
+    @cached_property
+    def problem(self) -> Piecewise:
+        """The functions, rounded to three digits, so that they can be written down."""
+        return Piecewise(*(_three_digits(part) for part in (self.knots, self.curvatures, self.slopes)))
+
+    @property
+    def told(self) -> str:
+        """The clients' functions."""
+        return self.problem.name
+
+
+def _three_digits(values: Array) -> Array:
+    return np.array([float(f"{v:.3g}") for v in values.flat]).reshape(values.shape)
+
 
 @dataclass(frozen=True)
 class Family:
     """The candidates of the search for one bound.
 
     algorithm  called with eta=[...] and a candidate's settings
-    draw       rng -> a random candidate
+    draw       rng -> a random `Candidate`, or `Jumps`
     vary       (rng, candidate, width) -> the candidate with each of its numbers multiplied by about 1 +- width
     largest    (compiled bound, its parameters, largest R) -> the largest admissible step size, None where there is none;
                not used where the statement fixes it
@@ -79,23 +118,18 @@ class Family:
     """
 
     algorithm: Callable[..., Algorithm]
-    draw: Callable[[np.random.Generator], Candidate]
-    vary: Callable[[np.random.Generator, Candidate, float], Candidate]
+    draw: Callable[[np.random.Generator], Any]
+    vary: Callable[[np.random.Generator, Any, float], Any]
     largest: Callable[[Compiled, Mapping[str, float], int], float | None]
     least: float
     rounds: int = 512
     tries: tuple[int, int] = (60, 4)
     given: Given = ()
 
-    def arena(self, statement_id: str, candidate: Candidate) -> Arena:
+    def arena(self, statement_id: str, candidate: Candidate | Jumps) -> Arena:
         """The candidate as an arena."""
-        made = partial(self.algorithm, **candidate.settings)
-        problem = partial(_same, candidate.problem)
-        return Arena(statement_id, "tightest small quadratics", problem, made, self.rounds, x0=_X0, given=self.given)
-
-
-def _same(problem: Quadratic) -> Quadratic:
-    return problem
+        made, problem = partial(self.algorithm, **candidate.settings), cast(Any, candidate.problem)
+        return Arena(statement_id, f"tightest {candidate.what}", problem, made, self.rounds, x0=_X0, given=self.given)
 
 
 @dataclass(frozen=True)
@@ -106,10 +140,11 @@ class Tightest:
 
     arena     the candidate as the arena that was measured
     diverged  the round by which the expectation is no longer finite: then R is the round before
+    rounding  of the measured value, relative: a gap is a difference of values that may be much larger
     """
 
     ratio: float
-    candidate: Candidate
+    candidate: Candidate | Jumps
     arena: Arena
     step: float
     R: int
@@ -117,6 +152,7 @@ class Tightest:
     bound: float
     diverged: int | None = None
     tried: int = 1
+    rounding: float = 0.0
 
 
 def tightest(statement: Statement, family: Family, full: bool = False) -> Tightest | None:
@@ -130,7 +166,7 @@ def tightest(statement: Statement, family: Family, full: bool = False) -> Tighte
     compiled, rng = compiled_once(statement), np.random.default_rng(0)
     tried = 0
 
-    def best(old: list[Tightest], candidates: list[Candidate]) -> list[Tightest]:
+    def best(old: list[Tightest], candidates: list[Candidate | Jumps]) -> list[Tightest]:
         """The six smallest ratios, the older first where equal."""
         nonlocal tried
         new = [f for c in candidates for f in _tightest_points(compiled, family, c)]
@@ -160,7 +196,7 @@ def judge(found: Tightest | None, statement: Statement) -> Verdict:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
     claim, candidate, name = statement.claim, found.candidate, step_symbol(statement)
     assert isinstance(claim, Bound)
-    if found.ratio * (1 + ROUNDING) < 1 or found.diverged is not None:
+    if found.ratio * (1 + ROUNDING + found.rounding) < 1 or found.diverged is not None:
         return exceeded(
             found.arena, step=found.step, R=found.R, measured=found.measured, end=found.measured, bound=found.bound,
             seeds=0, above=found.measured > found.bound, diverged=found.diverged,
@@ -168,10 +204,10 @@ def judge(found: Tightest | None, statement: Statement) -> Verdict:
     settings = dict(candidate.settings)
     if "S" in settings:
         settings["S"] = f"{settings['S']} of {candidate.problem.M}"
-    where = f"{functions(candidate.problem)}; " + ", ".join(f"{n} = {v}" for n, v in settings.items())
+    where = f"{candidate.told}; " + ", ".join(f"{n} = {v}" for n, v in settings.items())
     ratio = {"<=": "bound/measured", ">=": "measured/bound", "=": "ratio of bound and measured"}[claim.sign]
     says = (
-        f"{found.tried} small quadratics searched by exact expectation, smallest {ratio} {found.ratio:.3g}: "
+        f"{found.tried} {candidate.what} searched by {candidate.how}, smallest {ratio} {found.ratio:.3g}: "
         f"{where}, x0 = {_X0:g}, {name} = {found.step:.3g}, R = {found.R}"
     )
     return Verdict(Status.TESTED, says, slack=found.ratio)
@@ -205,10 +241,42 @@ def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: 
     )
 
 
-def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -> Iterator[Tightest]:
+def jumps(rng: np.random.Generator, M: int, least: float) -> Jumps:
+    """Random convex clients with curvatures in [least, 1] and a minimiser: Huber functions, one-sided ones, and others.
+
+    Half of the time all are equal; half of the time minimisers are at 0, and the start at 1 is far beyond the knots or near.
+    """
+    kinds = [(least, 1.0, least), (1.0, least, least), (least, least, 1.0), tuple(rng.uniform(least, 1, 3))]
+    curvatures = np.array([kinds[i] for i in rng.integers(0, len(kinds), M)])
+    centre = rng.uniform(-1, 1, M) * (rng.random() < 0.5)
+    knots = centre[:, None] + np.sort(rng.choice([-1.0, 1.0], (M, 2)) * 10 ** rng.uniform(-2.5, 0, (M, 2)), axis=1)
+    if rng.random() < 0.5:
+        knots, curvatures, centre = knots[:1].repeat(M, 0), curvatures[:1].repeat(M, 0), centre[:1].repeat(M)
+    curvatures[0, rng.integers(0, 3)] = 1.0
+    own = Piecewise(knots, curvatures, np.zeros(M))
+    at_centre = np.diagonal(own.client_slopes(centre[:, None]))
+    return Jumps(knots, curvatures, -at_centre)
+
+
+def jumps_varied(rng: np.random.Generator, candidate: Jumps, width: float, least: float) -> Jumps:
+    """Each number multiplied by about 1 +- width; zeros stay zero."""
+
+    def near(values: Array) -> Array:
+        return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
+
+    curvatures = np.clip(near(candidate.curvatures), least, None)
+    return replace(
+        candidate,
+        knots=np.sort(near(candidate.knots), axis=1),
+        curvatures=np.clip(curvatures / curvatures.max(), least, 1),
+        slopes=near(candidate.slopes),
+    )
+
+
+def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate | Jumps) -> Iterator[Tightest]:
     """The step size and R with the smallest ratio; none where the problem or every step size is outside the conditions."""
     statement, problem = compiled.statement, candidate.problem
-    if problem.least_curvature < min(family.least, 0):
+    if isinstance(problem, Quadratic) and problem.least_curvature < min(family.least, 0):
         return  # rounding to three decimals has made a convex client concave
     try:
         for arena in as_stated(statement, family.arena(statement.id, candidate)):
@@ -219,7 +287,7 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -
         return
 
 
-def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Tightest | None:
+def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate | Jumps, arena: Arena) -> Tightest | None:
     """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
     statement, problem, symbols = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
     claim = statement.claim
@@ -235,15 +303,19 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
     name, factor = bounded(statement.paper, claim)
     quantity = quantities(statement.paper)[name]
     eta = learning_rate(statement, steps, **symbols.symbols(problem))
-    exactly: Callable[..., xr.Dataset] = expectation
-    measured = exactly(
+    exactly: Callable[..., Any] = expectation if isinstance(problem, Quadratic) else exact_run
+    runs = exactly(
         problem if phi is None else Regularised(problem, phi),
         arena.algorithm(eta=eta.tolist()),
         rounds=family.rounds,
         x0=_X0,
         record=(quantity.recorded,),
         average=weight_ratio(statement, steps, **values),
-    )[quantity.recorded].values
+    )
+    if runs is None:
+        return None
+    measured = runs[quantity.recorded].values
+    measured = measured if isinstance(problem, Quadratic) else measured[:, 0]
     if quantity.over == "smallest":
         measured = np.minimum.accumulate(measured, axis=1)
     elif quantity.over == "mean":
@@ -274,4 +346,13 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         float(measured[e, i]),
         float(value[e, i]),
         diverged,
+        rounding=_rounding(problem, quantity.recorded, float(measured[e, i])),
     )
+
+
+def _rounding(problem: Problem, recorded: str, measured: float) -> float:
+    """The rounding error of a measured gap, relative to it; 0 for what is no difference of values."""
+    if "gap" not in recorded or measured <= 0:
+        return 0.0
+    largest = abs(float(problem.value(np.full(problem.d, _X0)))) + abs(float(problem.constants["F_star"]))
+    return _UNITS * float(np.finfo(float).eps) * largest / measured

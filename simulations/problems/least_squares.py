@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedtheory.simulations.checked import brief, number, reals
+from fedtheory.simulations.checked import affordable, brief, number, reals
 from fedtheory.simulations.partitions import Partition
 from fedtheory.simulations.problems.logistic import weights_of
 from fedtheory.simulations.problems.quadratic import Quadratic
@@ -27,7 +27,7 @@ def least_squares(
     weights   as in `Logistic`
 
     Gradients are exact: mini-batches have no noise of constant variance.  Raises ValueError for arrays that do not fit, a
-    partition of another number of samples, or a negative regularisation.
+    partition of another number of samples, a negative regularisation, or Hessians that take too much memory.
     """
     A, y = reals("features", features), reals("targets", targets)
     if A.ndim != 2 or not A.size or y.shape != A.shape[:1]:
@@ -38,6 +38,9 @@ def least_squares(
         raise ValueError(
             f"{partition.method} deals {brief(sizes.tolist())} samples out: expected all {len(y)}, none without"
         )
+    affordable(
+        f"the {len(sizes)} Hessians of {name} in {A.shape[1]} coordinates", numbers=2.0 * len(sizes) * A.shape[1] ** 2
+    )
     H = np.stack([A[rows].T @ A[rows] / len(rows) + ridge * np.eye(A.shape[1]) for rows in partition.clients])
     b = np.stack([-A[rows].T @ y[rows] / len(rows) for rows in partition.clients])
     return Quadratic((H + H.swapaxes(1, 2)) / 2, b, 0.0, f"{name}, {partition.method}", weights_of(weights, sizes))

@@ -5,18 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.checked import affordable, number, whole
 from fedtheory.simulations.constants import Certified, Constants
-from fedtheory.simulations.data import Dataset
+from fedtheory.simulations.data import Dataset, dense
 from fedtheory.simulations.draws import Draw
 from fedtheory.simulations.partitions import Partition
 from fedtheory.simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
+from fedtheory.simulations.problems.sparse import SparseSamples, SparseShards, dealt
+
+_ARRAYS = 4  # of gradients of all clients, which the constants of sparse features take at once
+
+
+class Samples(NamedTuple):
+    """The samples of gradients, each (N or 1, *clients, samples, .)."""
+
+    features: Array
+    targets: Array
+    weights: Array
+
+    def scores(self, x: Array, columns: int) -> Array:
+        """x (E, N, *clients, p C) -> (E, N, *clients, samples, C)."""
+        return np.asarray(self.features @ x.reshape(*x.shape[:-1], -1, columns))
+
+    def summed(self, r: Array, shape: tuple[int, ...]) -> Array:
+        """Sums of a_i r_i' over the samples: r as the scores -> `shape`, which is that of x."""
+        return np.asarray(self.features.swapaxes(-1, -2) @ r).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -31,14 +50,19 @@ class Shards:
     @cached_property
     def curvatures(self) -> Array:
         """The largest eigenvalue of each client's (1/n_m) A'A: (M,)."""
+        if self.features.shape[1] < self.features.shape[2]:
+            scaled = self.features * np.sqrt(self.weights)
+            return np.asarray(np.linalg.eigvalsh(np.matmul(scaled, scaled.swapaxes(1, 2)))[:, -1])
         gram = np.matmul((self.features * self.weights).swapaxes(1, 2), self.features)
         return np.asarray(np.linalg.eigvalsh(gram)[:, -1])
 
-    def read(self, client: NDArray[np.int64], draw: Draw, batch: int | None) -> tuple[Array, Array, Array]:
-        """The samples of one gradient: features, targets, sample weights, each (N or 1, *clients, samples, .).
+    @property
+    def precision(self) -> str:
+        """How far above the eigenvalues the `curvatures` may be: nothing, they are eigenvalues."""
+        return ""
 
-        These are all of the clients' data, or a mini-batch of each client, drawn with replacement.
-        """
+    def read(self, client: NDArray[np.int64], draw: Draw, batch: int | None) -> Samples:
+        """The samples of one gradient: all of the clients' data, or a mini-batch of each, drawn with replacement."""
         if batch is None:
             return draw.once(client, lambda: self.take(client, None))
         return self._taken(draw.places(client, self.sizes, self.features.shape[1], batch))
@@ -48,24 +72,52 @@ class Shards:
         """Features and targets of all samples, padding included: (M n_max, .)."""
         return self.features.reshape(-1, self.features.shape[-1]), self.targets.reshape(-1, self.targets.shape[-1])
 
-    def _taken(self, rows: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Features, targets and equal weights of the samples at these places (..., samples) among all padded ones."""
+    def _taken(self, rows: NDArray[np.int64]) -> Samples:
+        """The samples at these places (..., samples) among all padded ones, with equal weights."""
         features, targets = self._padded
-        return features.take(rows, axis=0), targets.take(rows, axis=0), np.asarray(1 / rows.shape[-1])
+        return Samples(features.take(rows, axis=0), targets.take(rows, axis=0), np.asarray(1 / rows.shape[-1]))
 
-    def take(self, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> tuple[Array, Array, Array]:
-        """Features, targets, sample weights of the samples `rows`, each (N or 1, *clients, samples, .); None: of all.
-
-        rows (N or 1, *clients, samples) counts from 0 within each client's own data.
-        """
+    def take(self, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Samples:
+        """The samples `rows` (N or 1, *clients, samples) of each client (N or 1, *clients), counted from 0; None: all."""
         if rows is None:
-            features, targets, weights = (of_clients(p, client) for p in (self.features, self.targets, self.weights))
-            return features, targets, weights
+            return Samples(*(of_clients(part, client) for part in (self.features, self.targets, self.weights)))
         return self._taken(rows + (client * self.features.shape[1])[..., None])
 
+    def numbers(self, batch: int | None) -> int:
+        """How many numbers the samples of one gradient of a client take."""
+        return (self.features.shape[1] if batch is None else batch) * self.features.shape[2]
 
-def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
-    """Deal the samples out.  Raises ValueError when a client is left without samples, or samples without a client."""
+    def pooled(self, weights: Array | None) -> tuple[Array, Array, Array]:
+        """All samples together: features (n, p), targets (n, C) and weights in F, (n, 1)."""
+        real = self.weights[..., 0] > 0
+        counts = self.weights / len(self.sizes) if weights is None else self.weights * weights[:, None, None]
+        return self.features[real], self.targets[real], counts[real]
+
+    def means(self, values: Array) -> Array:
+        """The mean over each client's samples: (M, n_max) -> (M,)."""
+        return np.asarray((values * self.weights[..., 0]).sum(1))
+
+    @cached_property
+    def square_norms(self) -> Array:
+        """||a||^2 of every sample, (M, n_max)."""
+        return np.asarray((self.features**2).sum(-1))
+
+    def scores(self, W: Array) -> Array:
+        """The scores of all samples at one point: W (p, C) -> (M, n_max, C)."""
+        return np.asarray(self.features @ W)
+
+    def sums(self, r: Array) -> Array:
+        """(1/n_m) A_m'R_m of every client: the rows of R, (M, n_max, C) -> (M, p, C)."""
+        return np.asarray(self.features.swapaxes(1, 2) @ (r * self.weights))
+
+    @cached_property
+    def moduli(self) -> Array:
+        """The mean moduli of each client's columns, (M, p)."""
+        return np.asarray((np.abs(self.features) * self.weights).sum(1))
+
+
+def check_dealt(dataset: Dataset, partition: Partition) -> None:
+    """Raises ValueError when a client is left without samples, or samples without a client."""
     sizes = np.array([len(rows) for rows in partition.clients])
     if sizes.sum() != len(dataset.labels):
         raise ValueError(
@@ -74,12 +126,18 @@ def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
     if (sizes == 0).any():
         empty = np.flatnonzero(sizes == 0).tolist()
         raise ValueError(f"clients {empty} of {partition.method} have no samples: expected at least one each")
+
+
+def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
+    """Deal the samples out.  Raises ValueError as `check_dealt`, and for sparse features that take too much memory."""
+    check_dealt(dataset, partition)
+    sizes, rows_of = np.array([len(rows) for rows in partition.clients]), dense(dataset.features, dataset.name)
     M, n = len(sizes), int(sizes.max())
-    features = np.zeros((M, n, dataset.features.shape[1]))
+    features = np.zeros((M, n, rows_of.shape[1]))
     out = np.zeros((M, n, targets.shape[1]))
     weights = np.zeros((M, n, 1))
     for m, rows in enumerate(partition.clients):
-        features[m, : len(rows)] = dataset.features[rows]
+        features[m, : len(rows)] = rows_of[rows]
         out[m, : len(rows)] = targets[rows]
         weights[m, : len(rows)] = 1 / len(rows)
     return Shards(features, out, weights, sizes)
@@ -104,20 +162,13 @@ def weights_of(given: Any, sizes: NDArray[np.int64]) -> Array | None:
     return checked_weights(given, len(sizes))
 
 
-def pooled(shards: Shards, weights: Array | None) -> tuple[Array, Array, Array]:
-    """All samples together: features (n, p), targets (n, C) and weights in F, (n, 1)."""
-    real = shards.weights[..., 0] > 0
-    counts = shards.weights / len(shards.sizes) if weights is None else shards.weights * weights[:, None, None]
-    return shards.features[real], shards.targets[real], counts[real]
-
-
 def deviation_bound(
-    shards: Shards, largest: float, centre: Array, radius: float, weights: Array | None = None
+    shards: Shards | SparseShards, largest: float, centre: Array, radius: float, weights: Array | None = None
 ) -> Certified:
     """G with sum p_m ||grad F_m - grad F||^2 <= G^2 everywhere, where grad F_m = (1/n_m) A_m'R_m, plus a common ridge.
 
     largest         a bound of the norm of every row of R_m
-    centre, radius  (M, n_max, C): every row of R_m lies within `radius` of that of `centre`
+    centre, radius  (M, n_max, C), or (n, C) of sparse features: every row of R_m lies within `radius` of that of `centre`
     weights         p (M,); None: 1/M each
 
     ||(1/n_m) A_m'R|| <= s_m max ||row of R||, where s_m^2 is the largest eigenvalue of (1/n_m) A_m'A_m, or, coordinate
@@ -127,9 +178,9 @@ def deviation_bound(
     """
     if len(shards.sizes) == 1:
         return Certified(0.0, "a single client")
-    moduli = (np.abs(shards.features) * shards.weights).sum(1)
-    size = float(np.sqrt(mean_over_clients(np.minimum(shards.curvatures, (moduli**2).sum(-1)), weights)))
-    g = shards.features.swapaxes(1, 2) @ (centre * shards.weights)
+    bounds = np.minimum(shards.curvatures, (shards.moduli**2).sum(-1))
+    size = float(np.sqrt(mean_over_clients(bounds, weights)))
+    g = shards.sums(centre)
     apart = ((g - mean_over_clients(g, weights)) ** 2).sum((1, 2))
     around = float(np.sqrt(mean_over_clients(apart, weights))) + radius * size
     if largest * size <= around:
@@ -171,8 +222,11 @@ class Logistic:
     weights         p (M,), F = sum_m p_m F_m; "sizes": each client's share of the samples, so that all samples have equal
                     weight; None: all clients have equal weight, whatever their sizes, F = (1/M) sum F_m
 
-    Raises ValueError for a regularisation that is not positive, batch < 1, a client without samples, or weights that
-    are not M positive numbers with the sum 1.
+    Features may be sparse: then runs and constants take memory in proportion to the numbers that are not zero, and to the
+    models.
+
+    Raises ValueError for a regularisation that is not positive, batch < 1, a client without samples, weights that
+    are not M positive numbers with the sum 1, or sparse features whose models take too much memory.
     """
 
     dataset: Dataset
@@ -185,6 +239,9 @@ class Logistic:
 
     def __post_init__(self) -> None:
         number("regularisation", self.regularisation, "> 0")
+        if not isinstance(self.dataset.features, np.ndarray):
+            told = f"gradients of the {self.M} clients of {self.dataset.name} in {self.d} coordinates"
+            affordable(told, numbers=_ARRAYS * float(self.M) * self.d)
         object.__setattr__(self, "batch", check_batch(self.batch))
         object.__setattr__(self, "weights", weights_of(self.weights, self.shards.sizes))
 
@@ -194,11 +251,14 @@ class Logistic:
         return 1 if self.dataset.classes == 2 else self.dataset.classes
 
     @cached_property
-    def shards(self) -> Shards:
-        """The clients' padded data."""
+    def shards(self) -> Shards | SparseShards:
+        """The clients' data: padded, or sparse."""
         labels = self.dataset.labels
         targets = labels[:, None].astype(float) if self.columns == 1 else one_hot(labels, self.columns)
-        return deal(self.dataset, self.partition, targets)
+        if isinstance(self.dataset.features, np.ndarray):
+            return deal(self.dataset, self.partition, targets)
+        check_dealt(self.dataset, self.partition)
+        return dealt(self.dataset.features, targets, self.partition.clients)
 
     @property
     def name(self) -> str:
@@ -241,7 +301,7 @@ class Logistic:
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
-        return self._mean_gradient(x, *self.shards.read(client, draw, self.batch))
+        return self._mean_gradient(x, self.shards.read(client, draw, self.batch))
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -254,7 +314,7 @@ class Logistic:
         client (N or 1, *clients); rows (N or 1, *clients, samples) counts from 0 within each client's own data;
         None: over all of its samples.
         """
-        return self._mean_gradient(x, *self.shards.take(client, rows))
+        return self._mean_gradient(x, self.shards.take(client, rows))
 
     def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
         """Exact gradients of F_client: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
@@ -262,33 +322,39 @@ class Logistic:
 
     def numbers(self, clients: int, steps: int) -> int:
         """How many numbers a local step of one seed needs, with so many clients and step sizes: samples and models."""
-        samples = int(self.sizes.max()) if self.batch is None else self.batch
-        return clients * (samples * self.dataset.features.shape[1] + 2 * steps * self.d)
+        return clients * (self.shards.numbers(self.batch) + 2 * steps * self.d)
 
-    def _mean_gradient(self, x: Array, A: Array, T: Array, weights: Array) -> Array:
-        W = x.reshape(*x.shape[:-1], -1, self.columns)
-        r = self._residual(A @ W, T)
-        r *= weights
-        g = (A.swapaxes(-1, -2) @ r).reshape(x.shape)
+    def _mean_gradient(self, x: Array, samples: Samples | SparseSamples) -> Array:
+        r = self._residual(samples.scores(x, self.columns), samples.targets)
+        r *= samples.weights
+        g = samples.summed(r, x.shape)
         g += self.regularisation * x
         return g
 
     @cached_property
-    def _pooled(self) -> tuple[Array, Array, Array]:
-        return pooled(self.shards, self.weights)
+    def _pooled(self) -> tuple[Any, Array, Array]:
+        """All samples: features (n, p), an array or sparse, targets (n, C) and weights in F, (n, 1)."""
+        return self.shards.pooled(self.weights)
 
     def _all_scores(self, x: Array) -> Array:
         """The scores of all samples at all points: x (..., d) -> (n, points, C).  One product is faster than many small."""
         side_by_side = x.reshape(-1, x.shape[-1] // self.columns, self.columns).swapaxes(0, 1)
         A = self._pooled[0]
-        return (A @ side_by_side.reshape(A.shape[1], -1)).reshape(len(A), -1, self.columns)
+        return np.asarray(A @ side_by_side.reshape(A.shape[1], -1)).reshape(A.shape[0], -1, self.columns)
+
+    def _single_scores(self, x: Array) -> Array:
+        """The scores of all samples where a sample has one: x (..., p) -> (..., n, 1)."""
+        A = self._pooled[0]
+        if isinstance(A, np.ndarray):
+            return np.asarray(A @ x[..., None])
+        return self._all_scores(x)[..., 0].T.reshape(*x.shape[:-1], -1, 1)
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
-        A, T, w = self._pooled
+        _, T, w = self._pooled
         penalty = self.regularisation / 2 * (x**2).sum(-1)
         if self.columns == 1:
-            z = A @ x[..., None]
+            z = self._single_scores(x)
             return (np.logaddexp(0.0, z) - T * z)[..., 0] @ w[:, 0] + penalty
         z = self._all_scores(x)
         own = np.take_along_axis(z, T.argmax(-1)[:, None, None], axis=-1)
@@ -299,7 +365,8 @@ class Logistic:
     def _summed(self, r: Array, shape: tuple[int, ...]) -> Array:
         """Weighted sums over all samples of a_i r_i': (n, points, C) -> `shape`, which is (..., d)."""
         A, _, w = self._pooled
-        side_by_side = (A.T @ (r * w[:, None]).reshape(len(A), -1)).reshape(A.shape[1], -1, self.columns)
+        total = np.asarray(A.T @ (r * w[:, None]).reshape(A.shape[0], -1))
+        side_by_side = total.reshape(A.shape[1], -1, self.columns)
         return side_by_side.swapaxes(0, 1).reshape(shape)
 
     def full_gradient(self, x: Array) -> Array:
@@ -361,13 +428,12 @@ class Logistic:
         spread = 1.0 if self.columns == 1 else 2.0
         L = self.smoothness + lam
         # A sample's loss gradient is (residual) x (features), and ||residual||^2 <= 1 (two classes) or 2 (softmax).
-        norms2 = (s.features**2).sum(-1)
         if self.batch is None:
             sigma = Certified(0.0, "exact gradients")
         else:
-            bound = spread * float((norms2 * s.weights[..., 0]).sum(1).max()) / self.batch
+            bound = spread * float(s.means(s.square_norms).max()) / self.batch
             sigma = Certified(float(np.sqrt(bound)), "proved bound: a sample's loss gradient is at most its row norm")
-        mean_norm = (np.sqrt(norms2) * s.weights[..., 0]).sum(1)
+        mean_norm = s.means(np.sqrt(s.square_norms))
         zeta = Certified(
             float(np.sqrt(spread * mean_over_clients(mean_norm**2, self.weights))),
             "proved bound, with beta = 0: the regulariser cancels and loss gradients are bounded by row norms",
@@ -380,7 +446,9 @@ class Logistic:
         newton = f"Newton, ||grad F(x_star)|| = {residual:.1e}, so ||error|| <= {residual / lam:.1e}"
         return Constants(
             {
-                "L": Certified(L, "proved bound: loss curvature times the largest eigenvalue of a client's A'A/n"),
+                "L": Certified(
+                    L, f"proved bound: loss curvature times the largest eigenvalue of a client's A'A/n{s.precision}"
+                ),
                 "mu": Certified(lam, "the regularisation"),
                 "mu_pl": Certified(lam, "the regularisation: strong convexity"),
                 "curvature": Certified(lam, "the regularisation"),
@@ -397,8 +465,8 @@ class Logistic:
     def client_gradients(self, x: Array) -> Array:
         """Exact gradients of all clients at one point (d,): (M, d)."""
         s = self.shards
-        r = self._residual(s.features @ x.reshape(-1, self.columns), s.targets) * s.weights
-        return (s.features.swapaxes(1, 2) @ r).reshape(self.M, -1) + self.regularisation * x
+        r = self._residual(s.scores(x.reshape(-1, self.columns)), s.targets)
+        return s.sums(r).reshape(self.M, -1) + self.regularisation * x
 
     def client_values(self, x: Array) -> Array:
         """All F_m at one point (d,): (M,)."""

@@ -56,8 +56,8 @@ class SigmoidERM(Logistic):
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
-        A, T, w = self._pooled
-        loss = expit((1 - 2 * T) * (A @ x[..., None]))[..., 0]
+        _, T, w = self._pooled
+        loss = expit((1 - 2 * T) * self._single_scores(x))[..., 0]
         return loss @ w[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
 
     def _residual_along(self, z: Array, targets: Array, dz: Array) -> Array:
@@ -67,8 +67,8 @@ class SigmoidERM(Logistic):
     def client_values(self, x: Array) -> Array:
         """All F_m at one point (d,): (M,)."""
         s = self.shards
-        loss = expit((1 - 2 * s.targets) * (s.features @ x[:, None]))
-        return (loss * s.weights).sum((1, 2)) + self.regularisation / 2 * (x @ x)
+        loss = expit((1 - 2 * s.targets) * s.scores(x[:, None]))
+        return s.means(loss[..., 0]) + self.regularisation / 2 * (x @ x)
 
     @property
     def client_minima(self) -> tuple[Certified, Certified]:
@@ -89,7 +89,7 @@ class SigmoidERM(Logistic):
         if self.batch is None:
             sigma = Certified(0.0, "exact gradients")
         else:
-            mean_square = float(((s.features**2).sum(-1) * s.weights[..., 0]).sum(1).max())
+            mean_square = float(s.means(s.square_norms).max())
             sigma = Certified(
                 float(_SLOPE * np.sqrt(mean_square / self.batch)),
                 "proved bound: a sample's loss gradient is at most 1/4 of its row norm",
@@ -101,7 +101,8 @@ class SigmoidERM(Logistic):
         return Constants(
             {
                 "L": Certified(
-                    self.smoothness + lam, "proved bound: 1/(6 sqrt 3) of the largest eigenvalue of a client's A'A/n"
+                    self.smoothness + lam,
+                    f"proved bound: 1/(6 sqrt 3) of the largest eigenvalue of a client's A'A/n{s.precision}",
                 ),
                 "mu": curved
                 if least > 0

@@ -24,7 +24,7 @@ from fedtheory.simulations.data import Dataset
 from fedtheory.simulations.draws import Draw
 from fedtheory.simulations.partitions import Partition
 from fedtheory.simulations.problems import Array, in_html, in_one_line
-from fedtheory.simulations.problems.logistic import Shards, check_batch, deal, one_hot, pooled, softmax, weights_of
+from fedtheory.simulations.problems.logistic import Shards, check_batch, deal, one_hot, softmax, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class TwoPart:
 
     @cached_property
     def _pooled(self) -> tuple[Array, Array, Array]:
-        return pooled(self.shards, self.weights)
+        return self.shards.pooled(self.weights)
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""

@@ -445,9 +445,10 @@ def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:
             raise ValueError(f"loss=squared: {name} has classes, expected a file with numbers as targets")
         numbers = reals(f"targets of {rows.name}", rows.targets)
         dealt = _dealt(chosen, np.zeros(len(numbers), np.int64), rows.clients, "iid")
-        largest = float(np.linalg.norm(rows.features, axis=1).max()) or 1.0
+        features = data.dense(rows.features, rows.name)
+        largest = float(np.linalg.norm(features, axis=1).max()) or 1.0
         ridge = number("regularisation", regularisation)
-        return least_squares(rows.features / largest, numbers, dealt, ridge, weights, f"least squares, {rows.name}")
+        return least_squares(features / largest, numbers, dealt, ridge, weights, f"least squares, {rows.name}")
     dataset = data.scaled(data.load(name, *columns))
     if settings["label"]:
         dataset = data.one_against_rest(dataset, _whole(settings, "label"))

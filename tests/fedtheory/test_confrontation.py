@@ -270,3 +270,21 @@ def test_an_arena_of_ones_own_is_drawn_and_its_counts_bind_no_other_run(tmp_path
         assert dict(arena.arena.given) == {"M": 7.0, "K": 9.0} and not theorems._given([arena.arena])
     finally:
         plugins.remove("counted")
+
+
+def test_sparse_data_is_simulated_confronted_and_verified(call: Any) -> None:
+    """Three columns in ten thousand: as a dense array the file would be five hundred times as large."""
+    rng = np.random.default_rng(0)
+    rows = [(i % 2, [*sorted(rng.choice(9_999, 2, replace=False) + 1), 10_000]) for i in range(60)]
+    Path("wide.libsvm").write_text("".join(f"{y} " + " ".join(f"{j}:1" for j in js) + "\n" for y, js in rows))
+    dealt = ("M=4", "partition=iid", "regularisation=0.1")
+    status, out, _ = call("simulate", "wide.libsvm", "SFL", "PFL", "K=2", "eta=0.5", "rounds=3", "seeds=2", *dealt)
+    assert status == 0 and "60 rows, 10000 features, kept sparse" in out
+    status, out, err = call("confront", "wide.libsvm", "SFL", "K=2", "rounds=60", "seeds=2", *dealt, "--json")
+    measured = [row for row in json.loads(out)["theorems"] if "mean" in row]
+    assert status == 0 and measured and all(0 < row["mean"] <= row["bound"] for row in measured), err
+    settings = ("rounds=5", "seeds=2", *dealt)
+    status, out, _ = call("verify", "sfl.thm1.general_convex", "--data", "wide.libsvm", *settings)
+    assert status == 0 and "tested" in out
+    status, _, err = call("simulate", "wide.libsvm", "PFL", "eta=0.1", "loss=squared", "M=4")
+    assert status == 2 and "the 4 Hessians of least squares, wide in 10000 coordinates would take about 5.96 GiB" in err

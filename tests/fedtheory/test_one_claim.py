@@ -11,6 +11,7 @@ import pytest
 import sympy
 
 import fedtheory as ft
+from fedtheory.bounds import defaults
 from fedtheory.claims import Answer, changed, check_file, expression
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory import catalogue
@@ -49,6 +50,21 @@ ROUNDS: dict[str, tuple[Any, Any, Status]] = {
         calm.h <= 1 / (4 * calm.L),
         Status.REFUTED,
     ),
+    "a run, with equality up to rounding": (
+        calm.gap.last <= calm.L / calm.mu * (1 - calm.mu * calm.h) ** (2 * calm.R) * calm.Delta,
+        calm.h <= 1 / calm.L,
+        Status.TESTED,
+    ),
+    "a run, tight on Huber functions": (
+        calm.gap.last <= calm.L * calm.D**2 / (4 * calm.R * calm.h * calm.L + 2),
+        calm.h <= 1 / calm.L,
+        Status.TESTED,
+    ),
+    "a run, true on quadratics": (
+        calm.gap.last <= calm.D**2 / (8 * calm.R * calm.h),
+        calm.h <= 1 / calm.L,
+        Status.REFUTED,
+    ),
 }
 
 
@@ -61,6 +77,18 @@ def test_a_claim_about_a_round_or_a_run_is_tested_or_refuted_with_a_witness(name
     assert bool(found.witness) is (status is Status.REFUTED)
     assert len(repr(found).splitlines()) <= 10 and repr(found).startswith(str(status))
     assert ("units:" in found.says) is (name == "units")
+
+
+def test_a_claim_that_holds_on_quadratics_is_refuted_by_jumps_of_the_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradient descent on a quadratic is at most at D^2 / (4 e h R), on a Huber function near D^2 / (4 h R)."""
+    claim, when, _ = ROUNDS["a run, true on quadratics"]
+    witness = ft.check(claim, when=when).witness
+    assert "curvature" in witness["problem"] and witness["measured"] > 1.05 * witness["printed_bound"]
+    families = defaults._families
+    monkeypatch.setattr(defaults, "_families", lambda *given: families(*given)[:1])
+    alone = ft.check(claim, when=when)
+    assert alone.status is Status.TESTED and "small quadratics searched" in alone.says
+    assert "jumps" not in alone.says and alone.evidence["search"].slack > 1.1
 
 
 def test_the_answer_names_the_best_constants() -> None:

@@ -19,10 +19,13 @@ def small(name: str, rows: int, columns: int, classes: int) -> Dataset:
 
 
 class Spy:
-    """A problem that keeps the iterates at which it is measured and the gradients that it gives."""
+    """A problem that keeps the iterates at which it is measured and the gradients that it gives.
 
-    def __init__(self, problem: Any) -> None:
-        self.problem, self.iterates, self.gradients = problem, [], []
+    every_seed  each gradient counts as drawn, so that each seed has a run of its own, also without noise
+    """
+
+    def __init__(self, problem: Any, every_seed: bool = True) -> None:
+        self.problem, self.every_seed, self.iterates, self.gradients = problem, every_seed, [], []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.problem, name)
@@ -32,6 +35,7 @@ class Spy:
         return self.problem.value(x)
 
     def gradient(self, x: np.ndarray, client: np.ndarray, draw: Any) -> np.ndarray:
+        assert not self.every_seed or draw.local.keys is not None
         g = self.problem.gradient(x, client, draw)
         self.gradients.append((x, g))
         return g

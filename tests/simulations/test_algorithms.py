@@ -29,8 +29,10 @@ def trajectory(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:
     if isinstance(algorithm, SSL | SplitFed):  # they ask for a TwoPart, so the spy must be one
         measured: list[np.ndarray] = []
         problem = replace(problem)
-        value = problem.value
+        value, batch_of = problem.value, problem.batch_of
         object.__setattr__(problem, "value", lambda x: (measured.append(x.copy()), value(x))[1])
+        # as if a number were drawn, so that each seed has a run of its own
+        object.__setattr__(problem, "batch_of", lambda client, draw: (draw.local.keys, batch_of(client, draw))[1])
         run(problem, algorithm, record=("value",), **settings)
         return np.array(measured)
     run(spy, algorithm, record=("value",), **settings)

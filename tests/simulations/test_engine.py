@@ -16,7 +16,7 @@ from mpmath import mp, mpf
 from spy import Spy
 
 from fedtheory.simulate import RUN
-from fedtheory.simulations import NoSuchConstant, expectation, run
+from fedtheory.simulations import NoSuchConstant, engine, expectation, run
 from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.base import LocalSteps, participating, to_clients
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
@@ -80,6 +80,58 @@ def test_any_order_and_split(order: list[int], cut: int, algorithm: Any, S: int 
     for part in (order[:cut], order[cut:]):
         own = iterates(QUADRATIC, algorithm(K=2, eta=0.1, S=S), seeds=part, **settings_)
         np.testing.assert_allclose(own, whole[:, :, part], rtol=1e-12, atol=1e-14)
+
+
+@dataclass(frozen=True)
+class Jumping(LocalSteps):
+    """Local steps, and from round `later` on a jump by a number of the draws, or by one of its own in every round."""
+
+    later: int = 10**9
+    own: Any = None
+
+    def round(self, problem: Any, x: Any, eta: Any, draws: Draws, watch: Any, memory: Any) -> Any:
+        new = PFL.round(PFL(self.K, self.eta), problem, x, eta, draws, watch, memory)  # type: ignore[arg-type]
+        if self.own is not None:
+            return new + self.own.standard_normal(x.shape)
+        if draws.round >= self.later:
+            new = new + draws.of(np.zeros((1, 1), int)).step(0).normal(x.shape[-1])[:, 0]
+        return new
+
+
+@pytest.mark.parametrize(
+    "problem", [replace(QUADRATIC, sigma=0.0), replace(LOGISTIC, batch=None)], ids=["quadratic", "data"]
+)
+def test_without_noise_one_run_is_that_of_all_seeds(problem: Any) -> None:
+    algorithm = PFL(K=2, eta=[0.1, 0.2])
+    spy = Spy(problem, every_seed=False)
+    told: list[int] = []
+    found = run(spy, algorithm, rounds=8, seeds=[3, 1, 7], record=ALL, progress=told.append)
+    assert [x.shape[1] for x in spy.iterates[-8:]] == [1] * 8 and told[-1] == 8
+    assert found.seed.values.tolist() == json.loads(found.attrs["seeds"]) == [3, 1, 7]
+    for seed in (3, 1, 7):
+        alone = run(problem, algorithm, rounds=8, seeds=[seed], record=ALL)
+        assert_same(found.sel(seed=[seed]), alone)
+        assert (found.status.sel(seed=[seed]) == alone.status).all()
+
+
+@pytest.mark.parametrize("later", [0, 1, 5])
+def test_a_round_that_draws_runs_every_seed(later: int) -> None:
+    problem, algorithm = replace(QUADRATIC, sigma=0.0), Jumping(K=1, eta=0.1, later=later)
+    found = run(problem, algorithm, rounds=8, seeds=[0, 1, 2], record=("value",))
+    assert (found.value.std("seed").values[0] > 1e-6).tolist() == [r > later for r in range(9)]
+    for seed in (0, 1, 2):
+        assert_same(
+            found.sel(seed=[seed]), run(problem, algorithm, rounds=8, seeds=[seed], record=("value",)), ("value",)
+        )
+
+
+@pytest.mark.parametrize("cache", [2**18, 1], ids=["all seeds at once", "a seed at once"])
+def test_an_algorithm_with_randomness_of_its_own_runs_every_seed(cache: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_IN_CACHE", cache)
+    for problem in (replace(QUADRATIC, sigma=0.0), replace(LOGISTIC, batch=None)):
+        own = Jumping(K=1, eta=0.1, own=np.random.default_rng(0))
+        found = run(problem, own, rounds=4, seeds=[0, 1], record=("value",))
+        assert (found.value.std("seed").values[0, 1:] > 1e-6).all()
 
 
 def test_step_sizes_share_their_draws() -> None:
