@@ -27,6 +27,7 @@ from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
 from fedtheory.sharper import gains
 from fedtheory.site import formulas
+from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
@@ -130,6 +131,7 @@ def build(
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
+        pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
         pages["sharper.html"] = page("sharper.html", **common)
@@ -176,7 +178,8 @@ def _factors(numbers: Mapping[str, Numbers]) -> dict[str, str]:
 def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
     pages = [path.name for path in (_HERE / "templates").glob("*.html")]
-    for name in (*pages, *(f"{paper}.html" for paper in catalogue.papers())):
+    own = [f"{kind}{paper}.html" for paper in catalogue.papers() for kind in ("", "graph_")]
+    for name in (*pages, *own):
         writable(out / name, mark='content="fedtheory report"')
     for folder in ("assets", "figures"):
         writable(out / folder / "file")
@@ -293,6 +296,11 @@ class PaperView:
             own = [v for v in self.views if v.statement.form == form]
             found.append((form, own, count([v.checked for v in own])))
         return found
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What rests on what."""
+        return graph([v.checked for v in self.views])
 
     @property
     def agreed(self) -> Agreed:
