@@ -131,6 +131,8 @@ def build(
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
+        for v in (v for v in paper.views if v.proofs):
+            pages[f"proof_{v.statement.id}.html"] = page("proof.html", **common, v=v)
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -206,7 +208,14 @@ def _templates() -> jinja2.Environment:
     made.filters["typeset"] = typeset
     made.filters["first_of"] = texts.first_of
     made.filters["breakable"] = breakable
+    made.filters["words"] = _words
+    made.filters["mathml"] = mathml
     return made
+
+
+def _words(text: str) -> Markup:
+    """A piece of a sentence, typeset; its first and its last blank stay."""
+    return Markup(" " * text.startswith(" ")) + typeset(text) + Markup(" " * text.endswith(" "))
 
 
 @dataclass(frozen=True)
@@ -260,6 +269,12 @@ class View:
     def in_coq(self) -> list[InCoq]:
         """Its proofs as theorems in Coq."""
         return in_coq(self.checked)
+
+    @property
+    def proofs(self) -> list[tuple[Evidence, Verdict]]:
+        """Its proofs that can be read, those that break included."""
+        told = (Status.PROVED, Status.CONDITIONAL, Status.BROKEN)
+        return [(e, v) for e, v in self.checked.verdicts if v.written and v.status in told]
 
     @property
     def searched(self) -> str:
