@@ -246,7 +246,7 @@ class Argument(Ledger):
         self.goals = parts(statement)
         self._concluded: set[int] = set()
         self.conclusions: list[Conclusion] = []
-        self.derived: list[Fact] = []  # while every step held
+        self.so_far: list[Fact] = []  # what it has derived while every step held
         self.followed: dict[str, Symbols] = {}  # id of an algorithm, or a claim -> the values that it gives vectors
         self._shown: dict[sympy.Expr, sympy.Expr] = {}  # what a symbol is, by a step
         self._names: dict[sympy.Expr, sympy.Expr] = {}
@@ -582,7 +582,7 @@ class Argument(Ledger):
 
     def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, how: Derivation) -> Fact:
         found = Fact(quantity, sign, sympy.sympify(value), by=self, how=how)
-        self.derived += [found] if self.holds else []
+        self.so_far += [found] if self.holds else []
         return found
 
     def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:

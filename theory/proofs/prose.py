@@ -48,7 +48,7 @@ def written(argument: Argument) -> Written:
             writer.lines.append(Line((f"This is {which}.",)))
         writer.lines += writer.rest()
     else:
-        for fact in argument.derived:
+        for fact in argument.so_far:
             writer.tell(fact)
         writer.lines.append(Line(tuple(writer.breaks(broken)), breaks=True))
     names = (step.name for step in argument.steps if step is not broken)
