@@ -26,7 +26,7 @@ from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
 from fedtheory.sharper import gains
-from fedtheory.site import formulas
+from fedtheory.site import formulas, listings
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
@@ -222,8 +222,8 @@ def _words(text: str) -> Markup:
 class Part:
     """A piece of a claim as it is shown.
 
-    kind     formula (pieces of MathML), words (text), listing (numbered lines), settings (pairs), claims (texts),
-             table (header, rows)
+    kind     formula (pieces of MathML), words (text), listing (numbered lines), compared (lines of two listings),
+             settings (pairs), claims (texts), table (header, rows)
     content  as the kind says
     """
 
@@ -365,7 +365,7 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
     ]
     return View(
         checked,
-        [part for claim in (s.claim, *s.also) for part in parts(claim, s.paper)],
+        [part for claim in (s.claim, *s.also) for part in (_beside(s, claim) or parts(claim, s.paper))],
         [(mathml(latex(s.paper, c.relation)), "" if c.source == "printed" else c.source) for c in s.when],
         [mathml(latex(s.paper, sympy.Eq(k, v, evaluate=False))) for k, v in s.where.items()],
         [(title, ids) for title, ids in links if ids],
@@ -373,6 +373,12 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
         figures,
         texts.why_open(s) if checked.status is Status.OPEN else "",
     )
+
+
+def _beside(s: Statement, claim: Claim) -> list[Part]:
+    """An algorithm beside its corrected, or its printed, form; nothing if there is none."""
+    both = listings.beside(s) if claim is s.claim else None
+    return [Part("compared", listings.compared(*both))] if both else []
 
 
 def parts(claim: Claim, paper: str) -> list[Part]:
@@ -391,7 +397,7 @@ def parts(claim: Claim, paper: str) -> list[Part]:
     if isinstance(claim, Rates):
         return [formula([rate_latex(paper, rate)]) for rate in claim.rates]
     if isinstance(claim, Listing):
-        return [Part("listing", [(line.number, str(line)) for line in claim.lines])]
+        return [Part("listing", listings.shown(claim))]
     found = []
     if claim.settings:
         found.append(Part("settings", {name: texts.value_text(value, str) for name, value in claim.settings.items()}))
