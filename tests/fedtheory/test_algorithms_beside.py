@@ -67,7 +67,7 @@ def test_an_algorithm_with_two_forms_stands_beside_the_corrected_one() -> None:
 
 def test_lines_are_typeset() -> None:
     (line,) = (one for one in listings.shown(catalogue.find("fedbcgd.alg3").claim) if one.number == 12)
-    assert "∇<i>f</i><sub>" in line.text and "grad f" not in line.text and line.depth == 5
+    assert "∇<i>f</i><sub>" in line.text and "grad f" not in line.text and line.depth == 4
     assert any("Δ<i>c</i>" in one.text for one in listings.shown(catalogue.find("fedbcgd.alg3").claim))
 
 
