@@ -292,6 +292,30 @@ def plain(expression: sympy.Basic) -> str:
     return str(_Plain().doprint(expression))
 
 
+class _InLine(_Plain):
+    """One line of unicode, in a paper's symbols."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def _print_Symbol(self, e: sympy.Symbol) -> str:
+        return self.names.get(e.name, e.name).replace("*", "⁎")  # another star than that of a product
+
+    def _print_Relational(self, e: Relational) -> str:
+        sign = {"==": "=", "<=": "≤", ">=": "≥", "!=": "≠"}.get(e.rel_op, e.rel_op)
+        return f"{self._print(e.lhs)} {sign} {self._print(e.rhs)}"
+
+
+def in_line(paper: str, expression: sympy.Basic) -> str:
+    """Unicode on one line, in the paper's own symbols."""
+    printer = _pretty_printer(paper)
+    text = _InLine(printer.names).doprint(quantities_last(expression, printer.latex_names))
+    for plain_, shown in (("**2", "²"), ("**3", "³"), ("**", "^"), ("*", " "), ("sqrt(", "√(")):
+        text = text.replace(plain_, shown)
+    return str(text)
+
+
 SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}  # of a bound
 
 

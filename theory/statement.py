@@ -28,6 +28,7 @@ from fedtheory.theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.names import unknown
 from fedtheory.theory.properties import Properties
+from fedtheory.theory.written import Written
 
 
 class Status(StrEnum):
@@ -410,6 +411,7 @@ class Verdict:
     steps     digests of the different steps of a proof, in order; each has a certificate ...
     uncertified  ... but for these steps, as text, which rest on z3 alone
     theorems  digests of the theorems that the proof is in Coq
+    written   the proof in words and formulas, of one that holds or breaks
     """
 
     status: Status
@@ -423,6 +425,7 @@ class Verdict:
     theorems: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     without: str = ""
+    written: Written | None = field(default=None, repr=False)
 
     @property
     def failed(self) -> bool:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import sympy
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.printing import claim_latex, latex, plain, unicode
-from fedtheory.theory.statement import Bound, Claim, Order, Rates, Record, Relations, Statement, Verdict, Words
+from fedtheory.theory.statement import (
+    Bound,
+    Claim,
+    Evidence,
+    Order,
+    Rates,
+    Record,
+    Relations,
+    Statement,
+    Verdict,
+    Words,
+)
+from fedtheory.theory.written import Written, as_lines
 
 _SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
@@ -53,6 +65,7 @@ def as_text(statement: Statement, proofs: bool = False) -> str:
     for kind, verdict in _proofs(statement) if proofs else ():
         parts += ["", f"{kind}: {verdict.status}; it rests on"]
         parts += [f"    {title}: {'; '.join(names)}" for title, names in premises(verdict).items()]
+        parts += ["", *(f"    {line}" for line in as_lines(verdict.written))] if verdict.written else []
     symbols = _symbols(statement)
     if symbols:
         parts += ["", "symbols:"]
@@ -82,7 +95,17 @@ def premises(verdict: Verdict) -> dict[str, list[str]]:
 def _proofs(statement: Statement) -> list[tuple[str, Verdict]]:
     """The verdicts of the statement's proofs: its ledger and its repair."""
     own = [e for e in catalogue.evidence(statement.paper) if e.statement == statement.id]
-    return [(e.kind, e.check(statement, False)) for e in own if e.kind in ("ledger", "repair")]
+    return [(e.kind, _with_proof(e, statement)) for e in own if e.kind in ("ledger", "repair")]
+
+
+def _with_proof(evidence: Evidence, statement: Statement) -> Verdict:
+    """The verdict of a proof, with the proof in words."""
+    from fedtheory.theory.proofs.arithmetic import recorded  # only here: `show` alone needs no prover
+    from fedtheory.theory.proofs.prose import written_of
+
+    with recorded() as recording:
+        verdict = evidence.check(statement, False)
+    return replace(verdict, written=written_of(recording))
 
 
 def _symbols(statement: Statement) -> list:
@@ -170,5 +193,18 @@ def as_json(statement: Statement) -> dict[str, object]:
 def proofs_as_json(statement: Statement) -> list[dict[str, object]]:
     """The statement's proofs, checked now, with the premises of each, as JSON-able data."""
     return [
-        {"kind": kind, "verdict": verdict.status, "premises": premises(verdict)} for kind, verdict in _proofs(statement)
+        {"kind": kind, "verdict": verdict.status, "premises": premises(verdict), "lines": _lines(verdict.written)}
+        for kind, verdict in _proofs(statement)
+    ]
+
+
+def _lines(proof: Written | None) -> list[dict[str, object]]:
+    return [
+        {
+            "number": line.number or None,
+            "because": "".join(map(str, line.because)),
+            "latex": " ".join(line.formula.latex) if line.formula else "",
+            "breaks": line.breaks,
+        }
+        for line in (proof.lines if proof else ())
     ]

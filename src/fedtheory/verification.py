@@ -20,6 +20,7 @@ from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import mutation
 from fedtheory.theory.proofs.arithmetic import recorded
+from fedtheory.theory.proofs.prose import written_of
 from fedtheory.theory.readings import additions, judge
 from fedtheory.theory.statement import (
     NO_CLAIM,
@@ -260,7 +261,7 @@ def verdict(id_: str, kind: EvidenceKind, full: bool, dataset: On | None = None,
         return failed(exception, f"{id_}, {kind}")
     steps, uncertified = tuple(s.digest for s in recording.steps), tuple(map(str, recording.uncertified))
     theorems = tuple(one.digest for one in composed.theorems) if composed else ()
-    return replace(result, steps=steps, uncertified=uncertified, theorems=theorems)
+    return replace(result, steps=steps, uncertified=uncertified, theorems=theorems, written=written_of(recording))
 
 
 @cache

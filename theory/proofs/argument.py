@@ -246,6 +246,7 @@ class Argument(Ledger):
         self.goals = parts(statement)
         self._concluded: set[int] = set()
         self.conclusions: list[Conclusion] = []
+        self.so_far: list[Fact] = []  # what it has derived while every step held
         self.followed: dict[str, Symbols] = {}  # id of an algorithm, or a claim -> the values that it gives vectors
         self._shown: dict[sympy.Expr, sympy.Expr] = {}  # what a symbol is, by a step
         self._names: dict[sympy.Expr, sympy.Expr] = {}
@@ -580,7 +581,9 @@ class Argument(Ledger):
         return self._fact(quantity, sign, value, OfForms(parts, after, tuple(under)))
 
     def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, how: Derivation) -> Fact:
-        return Fact(quantity, sign, sympy.sympify(value), by=self, how=how)
+        found = Fact(quantity, sign, sympy.sympify(value), by=self, how=how)
+        self.so_far += [found] if self.holds else []
+        return found
 
     def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:
         """A fact that follows from the steps so far, and from other facts, by an inference in words.
@@ -686,7 +689,8 @@ class Argument(Ledger):
                     self.require(f"{name}: it enters with a factor >= 0", at_least(times, 0))
             parts.append((-times if {fact.sign, other.sign} == {"<=", ">="} else times, other))
             fact = replace(fact, value=spread_out(rest + times * other.value))
-        return replace(fact, how=Combined(tuple(_towards(fact.sign, times, one) for times, one in parts)))
+        how = Combined(tuple(_towards(fact.sign, times, one) for times, one in parts))
+        return self._fact(fact.quantity, fact.sign, fact.value, how)
 
     def _atom(self, quantity: sympy.Expr) -> sympy.Symbol:
         atoms = quantity.free_symbols & set(self.language.amounts)
@@ -711,7 +715,7 @@ class Argument(Ledger):
         """An equality as an inequality."""
         if fact.sign not in ("=", sign):
             self.fail(f"{fact.quantity} {sign} ...", f"what is derived says {fact.sign}")
-        return replace(fact, sign=sign, how=Combined((_towards(sign, sympy.S.One, fact),)))
+        return self._fact(fact.quantity, sign, fact.value, Combined((_towards(sign, sympy.S.One, fact),)))
 
     def chained(self, *links: Fact) -> Fact:
         """From a <= b, b <= c, ... to a <= the last value; each link is about the value of the link before."""
@@ -909,11 +913,13 @@ class Argument(Ledger):
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
-            return replace(mean, quantity=quantity, how=Inferred("the smallest is at most the mean", (mean,), "rule"))
+            how = Inferred("the smallest is at most the mean", (mean,), "rule")
+            return self._fact(quantity, mean.sign, mean.value, how)
         if self.language.mean.get(quantity) == of:
             self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
             self._record("inference", "the mean over the rounds: equal weights")
-            return replace(mean, quantity=quantity, how=Inferred("the mean over the rounds: equal weights", (mean,)))
+            how = Inferred("the mean over the rounds: equal weights", (mean,))
+            return self._fact(quantity, mean.sign, mean.value, how)
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not a mean of {of}")
             return mean
@@ -925,7 +931,7 @@ class Argument(Ledger):
             self.equal("the averaging weights", own, weight)
         if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist
             self.fail("the averaging weights", "the statement does not define them")
-        return replace(mean, quantity=quantity, how=Inferred(jensen, (mean,), "rule"))
+        return self._fact(quantity, mean.sign, mean.value, Inferred(jensen, (mean,), "rule"))
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= c q + rest with c at most `share` < 1: q <= rest / (1 - share)."""
@@ -935,7 +941,7 @@ class Argument(Ledger):
         own, factor = fact.quantity / atom, spread_out(fact.value).coeff(atom)
         kept = at_least(share * own / (1 - share), factor / (1 - share))
         how = Combined((Summand(1 / (1 - share), fact), Summand(kept.lhs - kept.rhs, atom, kept)))
-        return replace(fact, value=self.solve(name, fact.value, atom, share), how=how)
+        return self._fact(fact.quantity, fact.sign, self.solve(name, fact.value, atom, share), how)
 
     # The claim
 

@@ -42,11 +42,13 @@ class Decision:
 
     status   proved, refuted (with `model`), vacuous (the hypotheses exclude each other) or open (z3 gave up)
     model    rational values that satisfy the hypotheses but not the claim, checked exactly by sympy
+    sides    the derived and the claimed coefficient, where the second is too small
     """
 
     status: Status
     says: str
     model: Mapping[sympy.Symbol, sympy.Rational] = field(default_factory=dict)
+    sides: tuple[sympy.Expr, sympy.Expr] | None = None
 
 
 def at_most(left: Any, right: Any) -> Relational:

@@ -45,9 +45,14 @@ class Ledger:
     steps: list[Step] = field(default_factory=list)
     _compared: dict[str, tuple[sympy.Expr, sympy.Expr]] = field(default_factory=dict)
 
+    @property
+    def holds(self) -> bool:
+        """Whether no step has failed."""
+        return all(s.decision.status is Status.PROVED for s in self.steps)
+
     def step(self, name: str, decide_it: Callable[[], Decision]) -> None:
         """Add a step, unless an earlier one has failed."""
-        if all(s.decision.status is Status.PROVED for s in self.steps):
+        if self.holds:
             try:
                 decision = decide_it()
             except NotPolynomial as error:
@@ -128,7 +133,7 @@ class Ledger:
         Returns (claimed coefficient, derived coefficient, monomial) for each monomial in the atoms.
         """
         room = []
-        ours, theirs = (_coefficients(e, atoms) for e in (derived, claimed))
+        ours, theirs = (coefficients(e, atoms) for e in (derived, claimed))
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
             mine, printed = ours.get(monomial, sympy.Integer(0)), theirs.get(monomial, sympy.Integer(0))
             signed = monomial.is_nonnegative is not True  # if its sign is free, the coefficients must be equal
@@ -143,7 +148,7 @@ class Ledger:
         decision = self.by_z3(self.conditions, claim)
         if decision.status is not Status.REFUTED:
             return decision
-        return replace(decision, says=f"claimed {printed}, derived {mine}")
+        return replace(decision, says=f"claimed {printed}, derived {mine}", sides=(mine, printed))
 
     def verdict(self) -> Verdict:
         """proved if every step is; otherwise by the first other step: broken if it is refuted, else vacuous or open."""
@@ -185,8 +190,8 @@ def _points(symbols: Sequence[sympy.Symbol]) -> Iterator[dict[sympy.Symbol, symp
         yield {s: sympy.Rational(value, 8) for s, value in zip(symbols, eighths, strict=True)}
 
 
-def _coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Expr, sympy.Expr]:
-    """The coefficient of every monomial in the atoms."""
+def coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Expr, sympy.Expr]:
+    """The coefficient of every monomial in the atoms, factored.  Raises PolynomialError where the atoms enter otherwise."""
     if not atoms:
         return {sympy.Integer(1): e}
     poly = sympy.Poly(sympy.expand(e), *atoms)

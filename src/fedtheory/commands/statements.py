@@ -30,7 +30,9 @@ def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
 def show(
     id_: Id,
     as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX")] = False,
-    proofs: Annotated[bool, typer.Option("--proofs", help="also run its proofs, and show their premises")] = False,
+    proofs: Annotated[
+        bool, typer.Option("--proofs", help="also run its proofs, and print them with their premises")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a statement: its formula, conditions and symbols, its place, the statements that it rests on or that use it."""

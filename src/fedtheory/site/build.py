@@ -25,7 +25,8 @@ from fedtheory.figures import beside_networks, gallery, winners
 from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
-from fedtheory.site import downloads, formulas, results, search
+from fedtheory.site import downloads, formulas, listings, results, search
+from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
@@ -135,6 +136,9 @@ def build(
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper)
+        for v in (v for v in paper.views if v.proofs):
+            pages[f"proof_{v.statement.id}.html"] = page("proof.html", **common, v=v)
+        pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
         pages["sharper.html"] = page("sharper.html", **common, titles={p.paper.name: p.paper.title for p in papers})
@@ -175,7 +179,8 @@ def _networks() -> dict[str, Any]:
 def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
     pages = [path.name for path in (_HERE / "templates").glob("*.html")]
-    for name in (*pages, *(f"{paper}.html" for paper in catalogue.papers())):
+    own = [f"{kind}{paper}.html" for paper in catalogue.papers() for kind in ("", "graph_")]
+    for name in (*pages, *own):
         writable(out / name, mark='content="fedtheory report"')
     for name in ("assets/file", "figures/file", "verdicts.json"):
         writable(out / name)
@@ -202,15 +207,22 @@ def _templates() -> jinja2.Environment:
     made.filters["typeset"] = typeset
     made.filters["first_of"] = texts.first_of
     made.filters["breakable"] = breakable
+    made.filters["words"] = _words
+    made.filters["mathml"] = mathml
     return made
+
+
+def _words(text: str) -> Markup:
+    """A piece of a sentence, typeset; its first and its last blank stay."""
+    return Markup(" " * text.startswith(" ")) + typeset(text) + Markup(" " * text.endswith(" "))
 
 
 @dataclass(frozen=True)
 class Part:
     """A piece of a claim as it is shown.
 
-    kind     formula (pieces of MathML), words (text), listing (numbered lines), settings (pairs), claims (texts),
-             table (header, rows)
+    kind     formula (pieces of MathML), words (text), listing (numbered lines), compared (lines of two listings),
+             settings (pairs), claims (texts), table (header, rows)
     content  as the kind says
     """
 
@@ -257,6 +269,12 @@ class View:
         """Its proofs as theorems in Coq."""
         return in_coq(self.checked)
 
+    @property
+    def proofs(self) -> list[tuple[Evidence, Verdict]]:
+        """Its proofs that can be read, those that break included."""
+        told = (Status.PROVED, Status.CONDITIONAL, Status.BROKEN)
+        return [(e, v) for e, v in self.checked.verdicts if v.written and v.status in told]
+
 
 @dataclass(frozen=True)
 class FindingView:
@@ -284,6 +302,11 @@ class PaperView:
             own = [v for v in self.views if v.statement.form == form]
             found.append((form, own, count([v.checked for v in own])))
         return found
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What rests on what."""
+        return graph([v.checked for v in self.views])
 
     @property
     def agreed(self) -> Agreed:
@@ -327,7 +350,7 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
     ]
     return View(
         checked,
-        [part for claim in (s.claim, *s.also) for part in parts(claim, s.paper)],
+        [part for claim in (s.claim, *s.also) for part in (_beside(s, claim) or parts(claim, s.paper))],
         [(mathml(latex(s.paper, c.relation)), "" if c.source == "printed" else c.source) for c in s.when],
         [mathml(latex(s.paper, sympy.Eq(k, v, evaluate=False))) for k, v in s.where.items()],
         [(title, ids) for title, ids in links if ids],
@@ -335,6 +358,12 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
         figures,
         texts.why_open(s) if checked.status is Status.OPEN else "",
     )
+
+
+def _beside(s: Statement, claim: Claim) -> list[Part]:
+    """An algorithm beside its corrected, or its printed, form; nothing if there is none."""
+    both = listings.beside(s) if claim is s.claim else None
+    return [Part("compared", listings.compared(*both))] if both else []
 
 
 def parts(claim: Claim, paper: str) -> list[Part]:
@@ -354,7 +383,7 @@ def parts(claim: Claim, paper: str) -> list[Part]:
     if isinstance(claim, Rates):
         return [formula([rate_latex(paper, rate)]) for rate in claim.rates]
     if isinstance(claim, Listing):
-        return [Part("listing", [(line.number, str(line)) for line in claim.lines])]
+        return [Part("listing", listings.shown(claim))]
     found = []
     if claim.settings:
         found.append(Part("settings", {name: texts.value_text(value, str) for name, value in claim.settings.items()}))
