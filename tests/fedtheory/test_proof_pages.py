@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 import sympy
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 import fedtheory
@@ -166,6 +167,8 @@ def test_a_proof_has_a_page(browser: Browser, tmp_path: Path) -> None:
         fresh.goto((tmp_path / "proof.html").as_uri())
         assert fresh.evaluate("document.documentElement.scrollWidth") == width
         assert fresh.locator(".proof .numbered").count() == sum(line.number > 0 for line in found.lines)
+        found_by_axe = Axe().run(fresh, options={"resultTypes": ["violations"], "preload": False})
+        assert found_by_axe.response["violations"] == []
         fresh.get_by_role("link", name="(3)").first.click()
         assert fresh.locator("li:target .number").inner_text() == "(3)"
         fresh.close()
