@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from zlib import crc32
 
 import pytest
 
+from fedtheory import plugins
 from fedtheory.records import commit
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
@@ -29,3 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ] or several[:1]
             for item in set(several) - set(kept):
                 item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def _no_paper_is_left() -> Iterator[None]:
+    """A paper that a test writes in its process is not seen by later tests."""
+    before = plugins.packages()
+    yield
+    for name in plugins.packages().keys() - before.keys():
+        plugins.remove(name)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,6 +84,8 @@ def test_a_record_is_read_by_others() -> None:
 
 def test_a_digest_reads_statements_and_no_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
+    ours = SimpleNamespace(origin=str(tmp_path / "__init__.py"))  # of the package whose floors count
+    monkeypatch.setattr(sources, "find_spec", lambda name: ours if name == "fedtheory" else find_spec(name))
 
     def of(text: str, imported: str = "z = 1") -> str:
         for function in (digest, sources._code, sources._parsed, sources._imports, sources._file):
@@ -90,8 +94,8 @@ def test_a_digest_reads_statements_and_no_comments(tmp_path: Path, monkeypatch: 
         (tmp_path / "studied_too.py").write_text(imported)
         return digest(("studied",), ("studied_too",))
 
-    plain = of("import studied_too\nx = 1")
-    assert of('"""Doc."""\n\nimport studied_too  # comment\n\nx = 1') == plain
-    assert of("import studied_too\nx = 2") != plain
-    assert of("import studied_too\nx = 1", "z = 2") != plain
+    plain = of("import fedtheory.studied_too\nx = 1")
+    assert of('"""Doc."""\n\nimport fedtheory.studied_too  # comment\n\nx = 1') == plain
+    assert of("import fedtheory.studied_too\nx = 2") != plain
+    assert of("import fedtheory.studied_too\nx = 1", "z = 2") != plain
     assert of("x = 1", "z = 2") == of("x = 1")

@@ -149,10 +149,12 @@ def build(
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/index.js"] = search.index(checked).encode()
-    assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
-    assets |= {f"figures/{name}.{ending}": content for name in shown for ending, content in figures[name].items()}
-    pages["verdicts.json"] = downloads.verdicts(checked)
-    contents = {name: text.encode() for name, text in pages.items()} | assets
+    assets["assets/bounds.js"] = formulas.lean(explorer_data(checked, full, progress, workshop)).encode()
+    for name in shown:
+        assets |= {f"figures/{name}.{end}": content for end, content in figures[name].items() if end != "csv"}
+        assets[f"figures/{name}.csv.zip"] = downloads.zipped(f"{name}.csv", figures[name]["csv"])
+    contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | assets
+    contents["verdicts.json"] = downloads.verdicts(checked).encode()
     for name, content in contents.items():
         write(out / name, content)
     return [out / name for name in contents]
@@ -178,9 +180,10 @@ def _networks() -> dict[str, Any]:
 
 def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
-    pages = [path.name for path in (_HERE / "templates").glob("*.html")]
+    pages = sorted(path.name for path in (_HERE / "templates").glob("*.html"))
     own = [f"{kind}{paper}.html" for paper in catalogue.papers() for kind in ("", "graph_")]
-    for name in (*pages, *own):
+    proofs = [f"proof_{s.id}.html" for s in catalogue.statements()]
+    for name in ("index.html", *pages, *own, *proofs):
         writable(out / name, mark='content="fedtheory report"')
     for name in ("assets/file", "figures/file", "verdicts.json"):
         writable(out / name)

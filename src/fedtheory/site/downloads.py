@@ -7,8 +7,10 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from fedtheory.texts import value_text
 from fedtheory.theory import catalogue
@@ -20,6 +22,14 @@ _BESIDE = {
     "course": "course/built/student/01_client_drift.html",
     "check": "paper_check.md",
 }
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    """A file, packed: the same bytes each time."""
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+    return packed.getvalue()
 
 
 def verdicts(checked: Sequence[Checked]) -> str:

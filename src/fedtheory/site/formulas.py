@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import sympy
 from sympy.core.relational import Relational
 
@@ -9,6 +11,10 @@ from fedtheory.theory.printing import SIGNS, latex, named_terms
 from fedtheory.theory.statement import Bound, Order
 
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=": r"\neq"}
+# Attributes that say what is so without them, and rows of one token; in JSON quotes have a backslash
+_BRACKET = re.compile(r'<mo stretchy=\\?"true\\?" fence=\\?"true\\?" form=\\?"(?:prefix|postfix)\\?">([][(){}])</mo>')
+_DEFAULT = re.compile(r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")')
+_ROW = re.compile(r"<mrow>(<(m[ion])(?: [^>]*)?>[^<]*</\2>)</mrow>")
 _LONG = 60  # characters of LaTeX: shorter sums stay in one piece
 
 
@@ -37,3 +43,8 @@ def _terms(paper: str, expression: sympy.Expr) -> list[str]:
         (latex(paper, term) for term in expression.as_ordered_terms()), key=lambda text: text.startswith("-")
     )
     return [text if text.startswith("-") or not i else f"+ {text}" for i, text in enumerate(texts)]
+
+
+def lean(text: str) -> str:
+    """A page, or a script with formulas, without what MathML does not need."""
+    return _ROW.sub(r"\1", _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text)))
