@@ -33,9 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _no_paper_is_left() -> Iterator[None]:
-    """A paper that a test writes in its process is not seen by later tests."""
+    """A paper that a test writes in its process is not seen by the tests of other files."""
     before = plugins.packages()
     yield
     for name in plugins.packages().keys() - before.keys():

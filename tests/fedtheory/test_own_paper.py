@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
 import pytest
 
-from fedtheory import plugins
 from fedtheory.paper import (
     Delta,
     K,
@@ -118,14 +117,6 @@ PLANTED = {
 def report(write: Callable[[], OwnPaper]) -> Report:
     """The verdicts of a paper, once."""
     return write().check()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def alone() -> Iterator[None]:
-    """No other test sees these papers."""
-    yield
-    for name in [name for name, package in plugins.packages().items() if not package]:
-        plugins.remove(name)
 
 
 def test_a_true_paper_is_tested_and_its_theorem_proved_up_to_its_lemmas() -> None:
