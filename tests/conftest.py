@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from zlib import crc32
 
 import pytest
@@ -33,10 +34,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _no_paper_is_left() -> Iterator[None]:
-    """A paper that a test writes in its process is not seen by the tests of other files."""
+@contextmanager
+def own_papers() -> Iterator[None]:
+    """The papers that are written inside are forgotten at the end."""
     before = plugins.packages()
     yield
     for name in plugins.packages().keys() - before.keys():
         plugins.remove(name)
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """No other test sees a paper that this test writes."""
+    with own_papers():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _alone_in_its_file() -> Iterator[None]:
+    """No other file's tests see the papers that the tests of a file write."""
+    with own_papers():
+        yield

@@ -303,7 +303,7 @@ class _InLine(_Plain):
         return self.names.get(e.name, e.name).replace("*", "⁎")  # another star than that of a product
 
     def _print_Relational(self, e: Relational) -> str:
-        sign = {"==": "=", "<=": "≤", ">=": "≥", "!=": "≠"}.get(e.rel_op, e.rel_op)
+        sign = ({"==": "=", "!=": "≠"} | UNICODE_SIGNS).get(e.rel_op, e.rel_op)
         return f"{self._print(e.lhs)} {sign} {self._print(e.rhs)}"
 
 
@@ -317,6 +317,7 @@ def in_line(paper: str, expression: sympy.Basic) -> str:
 
 
 SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}  # of a bound
+UNICODE_SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
 
 _WIDE, _LINES = 300, 8

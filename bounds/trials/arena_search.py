@@ -134,7 +134,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Tightest:
-    """The smallest ratio of bound to measured value, where it occurs, and the number of quadratics tried.
+    """The smallest ratio of bound to measured value, where it occurs, and the number of candidates tried.
 
     For a claim with >= it is the ratio of measured to bound, for one with = the smaller of both.
 
@@ -156,7 +156,7 @@ class Tightest:
 
 
 def tightest(statement: Statement, family: Family, full: bool = False) -> Tightest | None:
-    """The smallest ratio of bound to exact expectation that a search finds: random quadratics, the best ones varied.
+    """The smallest ratio of bound to measured value that a search finds: random candidates, the best ones varied.
 
     None where the bound applies to none of them.
 

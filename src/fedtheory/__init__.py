@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 if not (Path(__file__).parent / "theory" / "__init__.py").exists():  # git has written a link as a text
     raise ImportError(
-        f"{Path(__file__).parent / 'theory'} is no folder: expected a link to ../theory; clone again with "
+        f"{Path(__file__).parent / 'theory'} is no folder: expected a link to ../../theory; clone again with "
         "git -c core.symlinks=true, or install a wheel"
     )
 

@@ -9,7 +9,7 @@ import sympy
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Listing
-from fedtheory.theory.printing import claim_latex, latex, plain, unicode
+from fedtheory.theory.printing import UNICODE_SIGNS, claim_latex, latex, plain, unicode
 from fedtheory.theory.statement import (
     Bound,
     Claim,
@@ -23,8 +23,6 @@ from fedtheory.theory.statement import (
     Words,
 )
 from fedtheory.theory.written import Written, as_lines
-
-_SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
 
 def indented(text: str, by: int = 4) -> str:
@@ -119,7 +117,7 @@ def _claim(claim: Claim, paper: str) -> list[str]:
     """A claim's lines."""
     lines: list[str] = []
     if isinstance(claim, Bound | Order):
-        sign = _SIGNS[claim.sign] if isinstance(claim, Bound) else f"= {claim.letter} of"
+        sign = UNICODE_SIGNS[claim.sign] if isinstance(claim, Bound) else f"= {claim.letter} of"
         lines.append(f"{unicode(paper, claim.quantity).strip()}  {sign}")
         for i, term in enumerate(claim.terms):
             lines += [f"  {'+' if i else ' '} {term.name}:", indented(unicode(paper, term.value), 8)]

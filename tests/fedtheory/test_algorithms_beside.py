@@ -27,7 +27,7 @@ def marked(text: str) -> list[str]:
 def row(id_: str, number: int) -> listings.Row:
     both = listings.beside(catalogue.find(id_))
     assert both is not None
-    (found,) = (one for one in listings.compared(*both) if one.printed and one.printed.number == number)
+    (found,) = (one for one in listings.comparison(*both) if one.printed and one.printed.number == number)
     return found
 
 
@@ -41,7 +41,7 @@ def test_the_lines_that_differ_are_marked_and_no_others(statement) -> None:
     printed, corrected = both
     assert statement.claim in both and printed != corrected
     own, other = ({line.number: str(line) for line in one.lines} for one in both)
-    rows = listings.compared(*both)
+    rows = listings.comparison(*both)
     assert len(rows) == len(own.keys() | other.keys()) and any(one.changed for one in rows)
     for one in rows:
         number = (one.printed or one.corrected).number

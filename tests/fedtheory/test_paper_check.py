@@ -69,7 +69,7 @@ def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> Non
     pngs = (ROOT / "figures" / "drawn").glob("*.png")
     drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
     written = build(tmp_path, everything(), drawn, workshop=WORKSHOP)
-    assert sum(p.stat().st_size for p in written) < 20 * 2**20
+    assert sum(p.stat().st_size for p in written) < 20_000_000
     pages = {p.name: p.read_text() for p in written if p.suffix == ".html"}
     assert pages["index.html"].count('class="finding"') == sum(len(p.findings) for p in catalogue.papers().values())
     anchors = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import sympy
 
-from fedtheory import plugins
 from fedtheory.paper import F, K, L, R, X, drift, eta, gap, grad_sq, h, mu, paper, problem, smooth
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs.argument import Argument
 from fedtheory.theory.statement import Status
 
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    """No other test sees these papers."""
-    yield
-    for name in [name for name, package in plugins.packages().items() if not package]:
-        plugins.remove(name)
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def of_field() -> Any:

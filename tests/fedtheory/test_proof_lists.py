@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import sympy
 
-from fedtheory import plugins
 from fedtheory.bounds.parallel import parallel_round
 from fedtheory.paper import (
     K,
@@ -56,12 +54,7 @@ class OneGradient(LocalSteps):
         return x - eta * problem.gradient(y, clients, draws.of(clients, 1).step(0)).mean(axis=2)
 
 
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    """No other test sees these papers."""
-    yield
-    for name in [name for name, package in plugins.packages().items() if not package]:
-        plugins.remove(name)
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def of(kind: Any, step: Any = K * eta) -> OwnPaper:

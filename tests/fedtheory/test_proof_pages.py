@@ -70,6 +70,8 @@ def test_a_proof_goes_from_its_premises_to_the_claim(id_: str) -> None:
     words = " ".join(str(piece) for line in found.lines for piece in line.because)
     assert all(p.name in words for p in verdict.premises if p.kind == "rule")
     assert found.checked
+    texts = [line.formula.text for line in found.lines if line.formula is not None]
+    assert len(texts) == len(set(texts)), "a fact is told once"
 
 
 @pytest.mark.parametrize("id_", PROVED)

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 import fedtheory
-from fedtheory import cli, plugins
+from fedtheory import cli
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import EvidenceKind
 from tests.fedtheory.commands import COMMANDS
@@ -142,13 +142,10 @@ def words_of(text: str) -> str:
     return re.sub(r"-?\d+\.\d+(e-?\d+)?|\d+e-?\d+", "#", text)
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(("code", "shown"), CHECKS, ids=[code.split("\n")[-2][:30] for code, _ in CHECKS])
 def test_a_claim_has_the_answer_that_the_page_shows(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        exec(code, {"__name__": "page"})
-    finally:
-        for name in [name for name, package in plugins.packages().items() if not package]:
-            plugins.remove(name)
+    exec(code, {"__name__": "page"})
     assert words_of(capsys.readouterr().out) == words_of(shown)
 
 

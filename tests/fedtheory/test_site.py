@@ -77,6 +77,20 @@ def test_every_formula_is_mathml_that_parses() -> None:
                 assert 'mathvariant="bold-italic"' not in piece
 
 
+@pytest.mark.parametrize("quotes", ['"', r"\""])  # in a page, in JSON
+def test_a_lean_formula_has_the_same_signs_in_fewer_tags(quotes: str) -> None:
+    for s in catalogue.statements("sfl"):
+        if isinstance(s.claim, Bound):
+            text = f"<p>{mathml(latex(s.paper, s.claim.value), display=True)}</p>"
+            found = formulas.lean(text.replace('"', quotes)).replace(quotes, '"')
+            before, after = ElementTree.fromstring(text), ElementTree.fromstring(found)
+            assert "".join(after.itertext()) == "".join(before.itertext()) and len(found) < len(text), s.id
+            kept = [(e.tag, len(e)) for e in after.iter() if e.tag not in ("mrow", "math", "p")]
+            assert kept == [(e.tag, len(e)) for e in before.iter() if e.tag not in ("mrow", "math", "p")], s.id
+            assert all(len(e) != 1 for e in after.iter("mrow")), s.id
+    assert formulas.lean("<main><mark>a</mark></main>") == "<main><mark>a</mark></main>"
+
+
 def test_the_pieces_of_a_formula_are_all_of_it() -> None:
     """Every term of a bound is in one piece, with its name; a long relation is cut between terms, and nothing is lost."""
     bounds = relations = 0

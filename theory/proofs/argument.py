@@ -249,7 +249,7 @@ class Argument(Ledger):
         self.so_far: list[Fact] = []  # what it has derived while every step held
         self.followed: dict[str, Symbols] = {}  # id of an algorithm, or a claim -> the values that it gives vectors
         self._shown: dict[sympy.Expr, sympy.Expr] = {}  # what a symbol is, by a step
-        self._names: dict[sympy.Expr, sympy.Expr] = {}
+        self.names: dict[sympy.Expr, sympy.Expr] = {}  # an expression -> the symbol that the proof has for it
         self._case: dict[sympy.Expr, sympy.Expr] = {}
         self._view: Symbols = _NONE
         self.case_conditions: list[Boolean] = []
@@ -647,7 +647,7 @@ class Argument(Ledger):
         if fact.sign == ">=":
             self.fail(name, f"{fact.quantity} is bounded from below")
         derived, looser = spread_out(fact.value), spread_out(value)
-        room = self.at_most(name, derived, looser, self._amounts(derived, looser), measured=False)
+        room = self.at_most(name, derived, looser, self.amounts(derived, looser), measured=False)
         self._derived(fact)
         return self._fact(fact.quantity, "<=", looser, Combined((Summand(sympy.S.One, fact), *_summands(room))))
 
@@ -749,14 +749,14 @@ class Argument(Ledger):
             self.fail(f"{symbol}", f"{maximum} need not be positive")
         if symbol.is_nonnegative and not any(each.is_nonnegative for each in maximum.args):
             self.fail(f"{symbol}", f"{maximum} may be negative")
-        self._names |= {maximum: symbol, 1 / maximum: 1 / symbol}
+        self.names |= {maximum: symbol, 1 / maximum: 1 / symbol}
         self.conditions = [*self.conditions, *(at_least(symbol, each) for each in maximum.args)]
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
         """Use positive symbols, here and in the claim, for expressions that polynomial arithmetic cannot read."""
         symbols = [sympy.Symbol(name, positive=True) for name in expressions]
-        self._names |= dict(zip(expressions.values(), symbols, strict=True))
-        self._names |= {1 / e: 1 / symbol for e, symbol in zip(expressions.values(), symbols, strict=True)}
+        self.names |= dict(zip(expressions.values(), symbols, strict=True))
+        self.names |= {1 / e: 1 / symbol for e, symbol in zip(expressions.values(), symbols, strict=True)}
         return symbols
 
     def split(self, count: sympy.Symbol, more: Callable[[], None], one: Callable[[], None]) -> None:
@@ -950,9 +950,9 @@ class Argument(Ledger):
         goal = self.goal(part)
         self._concluded.add(part)
         self._derived(fact)
-        quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
+        quantity, value = (self.read(e).xreplace(self.names) for e in (goal.quantity, goal.value))
         claimed = Fact(quantity, goal.sign, value)
-        named = _rewritten(fact, lambda e: e.xreplace(self._names))
+        named = _rewritten(fact, lambda e: e.xreplace(self.names))
         derived = _rewritten(named, lambda e: replaced(e, self._step_size))
         how = Combined(self.compare("the claim", derived, claimed, measured=True))
         self.conclusions.append(Conclusion(part, tuple(self.conditions), replace(claimed, by=self, how=how), fact))
@@ -1000,8 +1000,7 @@ class Argument(Ledger):
         """
         whole = fact
         fact, claimed = (
-            Fact(one.quantity.xreplace(self._names), one.sign, one.value.xreplace(self._names))
-            for one in (fact, claimed)
+            Fact(one.quantity.xreplace(self.names), one.sign, one.value.xreplace(self.names)) for one in (fact, claimed)
         )
         if fact.sign not in (claimed.sign, "="):
             self.fail(name, f"it says {claimed.sign}, what is derived says {fact.sign}")
@@ -1022,9 +1021,9 @@ class Argument(Ledger):
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
-            parts += _summands(self.at_most(name, derived, value, self._amounts(derived, value), measured))
+            parts += _summands(self.at_most(name, derived, value, self.amounts(derived, value), measured))
         else:
-            parts += _summands(self.at_most(name, value, derived, self._amounts(derived, value), measured=False))
+            parts += _summands(self.at_most(name, value, derived, self.amounts(derived, value), measured=False))
         decays = claimed.value.atoms(sympy.exp) or {a for a in claimed.value.atoms(sympy.Pow) if a.exp.is_Symbol}
         back = {DECAY: next(iter(decays), DECAY)}
         return tuple(replace(p, of=p.of.xreplace(back)) if isinstance(p.of, sympy.Expr) else p for p in parts)
@@ -1067,7 +1066,8 @@ class Argument(Ledger):
             parts.append(Summand(coefficient, theirs[0] - ours))
         return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY}), parts
 
-    def _amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:
+    def amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:
+        """The quantities of the language that these have, with the decay."""
         found = set().union(*(e.free_symbols for e in expressions))
         return [s for s in (*self.language.amounts, DECAY) if s in found]
 

@@ -242,7 +242,7 @@ class _Section:
         for symbol, meaning in self.argument.statement.where.items():
             if not any(symbol in value.free_symbols for value in step_size.values()):
                 yield symbol, self.argument.read(meaning)
-        for expression_, symbol in self.argument._names.items():
+        for expression_, symbol in self.argument.names.items():
             if isinstance(symbol, sympy.Symbol):
                 yield symbol, expression_
 
@@ -261,7 +261,7 @@ class _Section:
 
     def _named(self, fact: Fact) -> tuple[sympy.Expr, ...]:
         """The sides of a fact, with the symbols that the proof uses for expressions."""
-        return tuple(e.xreplace(self.argument._names) for e in (fact.quantity, fact.value))
+        return tuple(e.xreplace(self.argument.names) for e in (fact.quantity, fact.value))
 
     def _sides(self, fact: Fact) -> tuple[str, str]:
         """The sides of a fact as text; but for the claim of the theorem, divisors are products."""
@@ -485,7 +485,7 @@ class _Section:
         """Rewriting by the hypotheses that say what a symbol is; a symbol for a part of the proof stays."""
         says = re.compile(r"\w+ == ")
         known = [one for kind in ("definition", "condition") for one in self.hypotheses.values() if one.kind == kind]
-        named = set(map(str, self.argument._names.values()))
+        named = set(map(str, self.argument.names.values()))
         return [f"{'<- ' * (one.stands_for in named)}?{one.name}" for one in known if says.match(one.says[0])]
 
 

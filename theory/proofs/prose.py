@@ -11,7 +11,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.printing import SIGNS, in_line, latex
+from fedtheory.theory.printing import SIGNS, UNICODE_SIGNS, in_line, latex
 from fedtheory.theory.proofs.argument import (
     Argument,
     Combined,
@@ -75,7 +75,7 @@ class _Writer:
     def tell(self, fact: Fact) -> int:
         """The number of the line that tells a fact; written now if it is not there yet."""
         if fact not in self.numbers:
-            same = None if fact in self.claims else self._rearranged(fact)
+            same = self._rearranged(fact)
             if same is None:
                 because = (*self.because(fact), ".")
                 number = max(self.numbers.values(), default=0) + 1
@@ -86,10 +86,20 @@ class _Writer:
         return self.numbers[fact]
 
     def _rearranged(self, fact: Fact) -> Fact | None:
-        """The fact of which this one is only another way to write it."""
+        """The fact of which this one is only another way to write it; of a claim, the same in the statement's words."""
         match fact.how:
-            case Combined((Summand(times=sympy.S.One, of=Fact() as of),)) if of.quantity == fact.quantity:
-                return of
+            case Combined(parts):
+                counted = [one for one in parts if one.of != 0]
+            case _:
+                return None
+        if len(counted) != 1 or counted[0].times != 1 or not isinstance(counted[0].of, Fact):
+            return None
+        of = counted[0].of
+        if of.quantity == fact.quantity and fact not in self.claims:
+            return of
+        if (of.quantity, of.sign, str(of.value)) == (fact.quantity, fact.sign, str(fact.value)):
+            self.claims.add(of)
+            return of
         return None
 
     def breaks(self, step: Step) -> Iterator[Piece]:
@@ -207,7 +217,7 @@ class _Writer:
         terms = sorted(map(self._latex, sympy.Add.make_args(value)), key=lambda text: text.startswith("-"))
         first, *others = terms
         pieces = [f"{SIGNS[fact.sign]} {first}", *(text if text.startswith("-") else f"+ {text}" for text in others)]
-        text = f"{self._in_line(fact.quantity)} {_SIGNS[fact.sign]} {self._in_line(value)}"
+        text = f"{self._in_line(fact.quantity)} {UNICODE_SIGNS[fact.sign]} {self._in_line(value)}"
         return Formula((self._latex(fact.quantity), *pieces), text)
 
     def _latex(self, e: sympy.Basic) -> str:
@@ -222,12 +232,12 @@ class _Writer:
     @cached_property
     def meanings(self) -> dict[sympy.Expr, sympy.Expr]:
         """A symbol that the proof has for an expression -> the expression."""
-        return {symbol: e for e, symbol in self.argument._names.items() if isinstance(symbol, sympy.Symbol)}
+        return {symbol: e for e, symbol in self.argument.names.items() if isinstance(symbol, sympy.Symbol)}
 
     def _collected(self, value: sympy.Expr) -> sympy.Expr:
         """A value as a sum over the quantities, their coefficients factored."""
         try:
-            found = coefficients(value, self.argument._amounts(value))
+            found = coefficients(value, self.argument.amounts(value))
         except sympy.PolynomialError:
             return value
         return sympy.Add(*(coefficient * monomial for monomial, coefficient in found.items()), evaluate=False)
@@ -249,7 +259,6 @@ _WORD = re.compile(r"(?<![\\{])\b[A-Za-z]\w*")
 _USED = ("claim", "algorithm", "definition", "rule")  # kinds of premises
 _LONG = 150  # characters of the name of a step
 _SHORT = 100  # characters of a value that stays as it is
-_SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
 
 def _joined(several: Sequence[tuple[Piece, ...]]) -> tuple[Piece, ...]:

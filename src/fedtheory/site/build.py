@@ -134,7 +134,7 @@ def build(
     }
     pages = {"index.html": page("index.html", **common, **first, views=gravest_first(views))}
     for paper in papers:
-        own = common | {"kinds": kinds(paper.views)}
+        own = common | {"kinds": kinds(paper.views), "here": paper.paper.name}  # links within the page need no file
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper)
         for v in (v for v in paper.views if v.proofs):
             pages[f"proof_{v.statement.id}.html"] = page("proof.html", **common, v=v)
@@ -152,7 +152,7 @@ def build(
     assets["assets/bounds.js"] = formulas.lean(explorer_data(checked, full, progress, workshop)).encode()
     for name in shown:
         assets |= {f"figures/{name}.{end}": content for end, content in figures[name].items() if end != "csv"}
-        assets[f"figures/{name}.csv.zip"] = downloads.zipped(f"{name}.csv", figures[name]["csv"])
+        assets[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
     contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | assets
     contents["verdicts.json"] = downloads.verdicts(checked).encode()
     for name, content in contents.items():
@@ -203,6 +203,7 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["here"] = ""  # on a paper's page its name
     made.filters["significant"] = texts.significant
     made.filters["best_text"] = texts.best_text
     made.filters["value_text"] = texts.value_text
@@ -366,7 +367,7 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
 def _beside(s: Statement, claim: Claim) -> list[Part]:
     """An algorithm beside its corrected, or its printed, form; nothing if there is none."""
     both = listings.beside(s) if claim is s.claim else None
-    return [Part("compared", listings.compared(*both))] if both else []
+    return [Part("compared", listings.comparison(*both))] if both else []
 
 
 def parts(claim: Claim, paper: str) -> list[Part]:

@@ -24,17 +24,17 @@ _BESIDE = {
 }
 
 
-def zipped(name: str, content: bytes) -> bytes:
+def archive(name: str, content: bytes) -> bytes:
     """A file, packed: the same bytes each time."""
     packed = BytesIO()
-    with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=9) as archive:
-        archive.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+    with ZipFile(packed, "w", ZIP_DEFLATED, compresslevel=9) as file:
+        file.writestr(ZipInfo(name), content, ZIP_DEFLATED)
     return packed.getvalue()
 
 
 def verdicts(checked: Sequence[Checked]) -> str:
     """Every statement with its verdict, evidence and errata, as JSON."""
-    return json.dumps([_verdict(c) for c in checked], ensure_ascii=False, indent=1) + "\n"
+    return json.dumps([_verdict(c) for c in checked], ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _verdict(checked: Checked) -> dict[str, Any]:

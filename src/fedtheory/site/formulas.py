@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import sympy
 from sympy.core.relational import Relational
@@ -11,10 +12,10 @@ from fedtheory.theory.printing import SIGNS, latex, named_terms
 from fedtheory.theory.statement import Bound, Order
 
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=": r"\neq"}
-# Attributes that say what is so without them, and rows of one token; in JSON quotes have a backslash
+# Attributes that say what is so without them; in JSON quotes have a backslash
 _BRACKET = re.compile(r'<mo stretchy=\\?"true\\?" fence=\\?"true\\?" form=\\?"(?:prefix|postfix)\\?">([][(){}])</mo>')
 _DEFAULT = re.compile(r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")')
-_ROW = re.compile(r"<mrow>(<(m[ion])(?: [^>]*)?>[^<]*</\2>)</mrow>")
+_TAG = re.compile(r"<(/?)(m[a-z]+)(?: [^<>]*?)?(/?)>")
 _LONG = 60  # characters of LaTeX: shorter sums stay in one piece
 
 
@@ -46,5 +47,24 @@ def _terms(paper: str, expression: sympy.Expr) -> list[str]:
 
 
 def lean(text: str) -> str:
-    """A page, or a script with formulas, without what MathML does not need."""
-    return _ROW.sub(r"\1", _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text)))
+    """A page, or a script with formulas, without what MathML does not need: defaults, and rows of one element."""
+    text = _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text))
+    pieces: list[str] = []
+    opened: list[list[Any]] = []  # of each element around: its name, the place of its tag, the number of its children
+    end = 0
+    for tag in _TAG.finditer(text):
+        closes, name, empty = tag.groups()
+        if not opened and name != "math":  # no part of a formula
+            continue
+        pieces += [text[end : tag.start()], tag[0]]
+        end = tag.end()
+        if closes:
+            name, place, children = opened.pop()
+            if name == "mrow" and (children == 1 or opened[-1][0] == "math"):  # `math` is a row itself
+                pieces[place] = pieces[-1] = ""
+            continue
+        if opened:
+            opened[-1][2] += 1
+        if not empty:
+            opened.append([name, len(pieces) - 1, 0])
+    return "".join([*pieces, text[end:]])

@@ -39,7 +39,7 @@ def shown(listing: Listing) -> list[Shown]:
     return [Shown(line.number, line.depth, typeset(_text(line))) for line in listing.lines]
 
 
-def compared(printed: Listing, corrected: Listing) -> list[Row]:
+def comparison(printed: Listing, corrected: Listing) -> list[Row]:
     """The lines of both listings, side by side by their numbers; in lines that differ, the words that do are marked."""
     ours, theirs = ({line.number: line for line in one.lines} for one in (corrected, printed))
     return [_row(theirs.get(number), ours.get(number)) for number in sorted(ours.keys() | theirs.keys())]

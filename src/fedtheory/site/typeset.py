@@ -32,7 +32,7 @@ _NAME = re.compile(
     re.ASCII,
 )
 _AFTER = r"(<i>[^<]*</i>|" + _SCRIPT + ")"
-_POWER = re.compile(r"(?<=[\w)\]‖>])(?:\^|\*\*)" + _AFTER)
+_POWER = re.compile(r"(?<=[\w)\]‖>])\^" + _AFTER)
 _INDEX = re.compile(r"(?<=‖)_" + _AFTER)
 _TIMES = re.compile(r"(?<!<sub>)(?<!<sup>)(?<=[\w)>])\*(?=[\w(<])")
 _MINUS = re.compile(r"(?<=[\w)>‖*] )-(?= [\w(<√∇‖])|(?<=[)>])-(?=[\d<(√])|(?<=[\s(=,>])-(?=[\d<√])")
@@ -48,7 +48,7 @@ def typeset(text: str) -> Markup:
 
     Only names of one letter, Greek names and a few signs (grad, inf, sum_k) count as mathematics.
     """
-    safe = str(escape(" ".join(text.split()))).replace("&#39;", "'")
+    safe = str(escape(" ".join(text.split()))).replace("&#39;", "'").replace("**", "^")
     safe = re.sub(r"sqrt(?=\()", "√", safe)
     for plain, sign in _SIGNS:
         safe = safe.replace(plain, sign)

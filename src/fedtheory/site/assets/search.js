@@ -92,8 +92,12 @@
 
   window.fedsearch = { find };
 
-  // The bar
+  // The bar; without scripts there is nothing to search with
 
+  document.querySelector(".strip").insertAdjacentHTML("beforeend", `
+    <form id="search" class="search" role="search" aria-label="Search all pages">
+    <input type="search" id="q" placeholder="Search ( / )" aria-label="Search statements, findings, errata and symbols" autocomplete="off" spellcheck="false">
+    <div id="found" class="found" hidden></div></form>`);
   const [form, field, box] = [at("search"), at("q"), at("found")];
   const close = () => { box.hidden = true; };
   const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
@@ -123,7 +127,6 @@
     (next < 0 ? field : links[Math.min(next, links.length - 1)])?.focus();
   }
 
-  form.hidden = false;
   field.addEventListener("input", show);
   field.addEventListener("focus", show);
   form.addEventListener("submit", (event) => {
