@@ -77,4 +77,5 @@ def test_the_errata_have_no_names_of_greek_letters_left() -> None:
 
 def test_an_id_breaks_after_dots_and_underscores_only() -> None:
     assert breakable("sfl.step.eq54_recursion") == "sfl.<wbr>step.<wbr>eq54_<wbr>recursion"
+    assert breakable("sfl.lemma5") == "sfl.lemma5"
     assert breakable("a<b") == "a&lt;b"

@@ -558,10 +558,11 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
 
 
 def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], int]) -> dict[str, Any]:
-    """A curve in short form: six digits are enough for a plot, and an exact curve has no interval."""
+    """A curve in short form: six digits are enough for a plot, four for an interval; an exact curve has none."""
     along = {name: grids.setdefault(tuple(x), len(grids)) for name, x in curve.along.items()}
-    ends = {"low": curve.low, "high": curve.high} if curve.seeds else {}
-    numbers = {part: [float(f"{x:.6g}") for x in values] for part, values in ({"mean": curve.mean} | ends).items()}
+    ends = {"low": (curve.low, 4), "high": (curve.high, 4)} if curve.seeds else {}
+    parts = {"mean": (curve.mean, 6)} | ends
+    numbers = {part: [float(f"{x:.{digits}g}") for x in values] for part, (values, digits) in parts.items()}
     symbols = [_count(curve.symbols[name]) if name in curve.symbols else None for name in names]
     return {
         "arena": curve.arena,

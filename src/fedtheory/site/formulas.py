@@ -15,6 +15,7 @@ _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=":
 # Attributes that say what is so without them; in JSON quotes have a backslash
 _BRACKET = re.compile(r'<mo stretchy=\\?"true\\?" fence=\\?"true\\?" form=\\?"(?:prefix|postfix)\\?">([][(){}])</mo>')
 _DEFAULT = re.compile(r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")')
+_LETTERS = re.compile(r'(?:<mi mathvariant=\\?"normal\\?">\w</mi>){2,}')  # of one upright word
 _TAG = re.compile(r"<(/?)(m[a-z]+)(?: [^<>]*?)?(/?)>")
 _LONG = 60  # characters of LaTeX: shorter sums stay in one piece
 
@@ -47,8 +48,9 @@ def _terms(paper: str, expression: sympy.Expr) -> list[str]:
 
 
 def lean(text: str) -> str:
-    """A page, or a script with formulas, without what MathML does not need: defaults, and rows of one element."""
+    """A page, or a script with formulas, without what MathML does not need: defaults, rows of one element, a tag for each letter of a word."""
     text = _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text))
+    text = _LETTERS.sub(lambda m: f"<mi>{re.sub(r'<[^>]*>', '', m[0])}</mi>", text)
     pieces: list[str] = []
     opened: list[list[Any]] = []  # of each element around: its name, the place of its tag, the number of its children
     end = 0

@@ -26,6 +26,7 @@ _SIGNS = (
     ("...", "…"),
 )
 
+_SHORT = 20  # characters that fit on a line of a phone
 _SCRIPT = r"(?:\{[^{}]*\}|-?\([^()]*\)|-?\w+\*?(?:,\w+)*|\*|\+(?![\w(]))"  # what may stand after _ or ^
 _NAME = re.compile(
     r"(?<![\w.])(?<![A-Za-z]')(?P<base>[A-Za-z]+)(?P<prime>'?)(?P<scripts>(?:[_^]" + _SCRIPT + r")*)(?!\w|\.[a-z0-9])",
@@ -39,8 +40,8 @@ _MINUS = re.compile(r"(?<=[\w)>‖*] )-(?= [\w(<√∇‖])|(?<=[)>])-(?=[\d<(�
 
 
 def breakable(id_: str) -> Markup:
-    """The id of a statement, with places where a line may end: after its dots and underscores."""
-    return Markup(re.sub(r"(?<=[._])", "<wbr>", str(escape(id_))))
+    """The id of a statement; in a long one places where a line may end: after its dots and underscores."""
+    return Markup(re.sub(r"(?<=[._])", "<wbr>", str(escape(id_))) if len(id_) > _SHORT else escape(id_))
 
 
 def typeset(text: str) -> Markup:
