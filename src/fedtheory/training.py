@@ -101,7 +101,8 @@ def train(
     problem = setup.problem()
     method = setup.method(problem)
     spent = cost(method, problem)
-    setup = _batched(setup, problem, method)
+    with repeatable(setup.network.get("device", "cpu")):  # timed as it will train
+        setup = _batched(setup, problem, method)
     problem = replace(problem, batching=setup.network["batching"])
     source = setup.algorithm.get("from")
     here = environment(setup, problem) | {"participants": spent.clients}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedPAQ
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from fedtheory.simulations.arrays import on_host
 from fedtheory.simulations.compressors import COMPRESSORS, Bernoulli, RandK
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.engine import RunState
@@ -25,6 +27,7 @@ from fedtheory.simulations.networks.images import Images
 from fedtheory.simulations.networks.problem import Network, fastest
 from fedtheory.simulations.problems.quadratic import generate
 
+DEVICE = os.environ.get("FEDTHEORY_DEVICE", "cpu")  # cuda: see benchmarks/gpu.py
 torch.set_num_threads(1)  # beside other test processes more threads stand in each other's way
 
 
@@ -35,8 +38,12 @@ def little(seed: int = 0, train: int = 120, shape: tuple[int, int, int] = (1, 8,
 def network(model: str = "logistic", **settings) -> Network:
     data = settings.pop("data", None) or little()
     M = settings.pop("M", 5)
-    settings = {"batch": 6, "precision": "float64"} | settings
+    settings = {"batch": 6, "precision": "float64", "device": DEVICE} | settings
     return Network(data, partitions.dirichlet(data.labels, M, 1.0, seed=1), model, **settings)
+
+
+def tensor(values) -> torch.Tensor:
+    return torch.tensor(values, device=DEVICE)
 
 
 class InNumpy:
@@ -51,7 +58,7 @@ class InNumpy:
         found = getattr(self.inside, name)
         if name not in ("gradient", "thin_gradient", "sample_gradient", "local_gradient", "value", "full_gradient"):
             return found
-        return lambda x, *rest: found(torch.tensor(x), *rest).numpy()
+        return lambda x, *rest: on_host(found(tensor(x), *rest))
 
 
 SETTINGS = {  # besides eta; what is not here keeps its default, or is 2
@@ -116,17 +123,17 @@ def test_every_compressor_in_tensors_is_the_same_as_in_numpy(kind):
     x[0, 0, 0, :3] = x[0, 1, 1] = 0
     clients = np.arange(3)[None]
     draws = Draws.of_seeds(np.array([4, 9]), 2)
-    there = Q(torch.tensor(x), replace(draws, place=torch.device("cpu")).codes(clients, Q.shared))
+    there = Q(tensor(x), replace(draws, place=torch.device(DEVICE)).codes(clients, Q.shared))
     assert isinstance(there, torch.Tensor)
-    np.testing.assert_allclose(there.numpy(), Q(x, draws.codes(clients, Q.shared)), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(on_host(there), Q(x, draws.codes(clients, Q.shared)), rtol=1e-12, atol=1e-15)
 
 
 def test_coins_made_by_torch_are_those_made_by_numpy():
     draws = Draws.of_seeds(np.array([0, 1, 2**40]), 5)
     clients = np.arange(4)[None]
-    here, there = draws.codes(clients), replace(draws, place=torch.device("cpu")).codes(clients)
-    assert (there.uniform(1001).numpy() == here.uniform(1001)).all()
-    assert (there.local.step(3).uniform(7).numpy() == here.local.step(3).uniform(7)).all()
+    here, there = draws.codes(clients), replace(draws, place=torch.device(DEVICE)).codes(clients)
+    assert (on_host(there.uniform(1001)) == here.uniform(1001)).all()
+    assert (on_host(there.local.step(3).uniform(7)) == here.local.step(3).uniform(7)).all()
 
 
 # ------------------------------------------------------------------------------------------------ by hand
@@ -136,11 +143,11 @@ def by_hand(net: Network, flat: torch.Tensor, rows: np.ndarray) -> torch.Tensor:
     """The mean gradient of a multilayer perceptron over some images, layer by layer, by torch's own modules."""
     C, H, W = net.data.shape
     plain = nn.Sequential(nn.Flatten(), nn.Linear(C * H * W, 200), nn.ReLU(), nn.Linear(200, 200), nn.ReLU())
-    plain.append(nn.Linear(200, net.data.classes)).double()
+    plain.append(nn.Linear(200, net.data.classes)).double().to(DEVICE)
     nn.utils.vector_to_parameters(flat.clone(), plain.parameters())
-    pixels = torch.tensor(net.data.images).double() / 255
+    pixels = tensor(net.data.images).double() / 255
     mean, std = pixels.mean((0, 2, 3), keepdim=True), pixels.std((0, 2, 3), keepdim=True, correction=0)
-    X, Y = ((pixels - mean) / std)[rows], torch.tensor(net.data.labels)[rows]
+    X, Y = ((pixels - mean) / std)[rows], tensor(net.data.labels)[rows]
     cross_entropy(plain(X), Y).backward()
     return torch.cat([p.grad.flatten() for p in plain.parameters()])
 
@@ -148,7 +155,7 @@ def by_hand(net: Network, flat: torch.Tensor, rows: np.ndarray) -> torch.Tensor:
 def at(net: Network, clients: np.ndarray, seeds: int = 2) -> torch.Tensor:
     """As many points as there are seeds and clients, all different."""
     noise = np.random.default_rng(5).standard_normal((1, seeds, clients.shape[1], net.d))
-    return torch.tensor(net.start(2) + 0.01 * noise)
+    return tensor(net.start(2) + 0.01 * noise)
 
 
 @pytest.mark.parametrize("batching", ["loop", "stacked"])
@@ -167,11 +174,11 @@ def test_gradient_is_that_of_the_drawn_images(batching):
 
 def test_values_and_exact_gradients():
     net = network("MLP", weight_decay=0.03, weights="sizes")
-    x = torch.tensor(net.start(1))
+    x = tensor(net.start(1))
     local = net.local_gradient(x.expand(1, 1, net.M, -1), np.arange(net.M)[None])[0, 0]
     for m, rows in enumerate(net.partition.clients):
         torch.testing.assert_close(local[m], by_hand(net, x, rows) + 0.03 * x, rtol=1e-9, atol=1e-12)
-    p = torch.tensor(net.sizes / net.sizes.sum())
+    p = tensor(net.sizes / net.sizes.sum())
     torch.testing.assert_close(net.full_gradient(x), p @ local, rtol=1e-9, atol=1e-12)
     step = 1e-6 * torch.nn.functional.normalize(net.full_gradient(x), dim=0)
     slope = (net.value(x + step) - net.value(x - step)) / 2e-6
@@ -194,7 +201,7 @@ def test_clipping_and_weight_decay():
         torch.linalg.vector_norm(clipped, dim=-1), torch.where(norms > limit, limit, norms), rtol=1e-5, atol=0
     )
     torch.testing.assert_close(clipped[norms < limit], g[norms < limit])
-    reference = torch.nn.Parameter(torch.zeros(plain.d, dtype=torch.float64))
+    reference = torch.nn.Parameter(torch.zeros(plain.d, dtype=torch.float64, device=DEVICE))
     reference.grad = g[0, 0, 0].clone()
     nn.utils.clip_grad_norm_([reference], limit / 3)
     torch.testing.assert_close(
@@ -239,8 +246,10 @@ def normalised(**settings) -> Network:
 
 def test_statistics_are_the_mean_of_the_clients():
     net = normalised()
-    x = torch.tensor(net.start(0))
-    plain = models.build("CNN", net.data.shape, net.data.classes, "batch", running=True).to_empty(device="cpu").double()
+    x = tensor(net.start(0))
+    plain = (
+        models.build("CNN", net.data.shape, net.data.classes, "batch", running=True).to_empty(device=DEVICE).double()
+    )
     nn.utils.vector_to_parameters(x, plain.parameters())
     layers = [m for m in plain.modules() if isinstance(m, nn.BatchNorm2d)]
     first = next(m for m in plain.modules() if isinstance(m, nn.Conv2d))
@@ -254,15 +263,15 @@ def test_statistics_are_the_mean_of_the_clients():
             plain(X)
         torch.testing.assert_close(layers[0].running_mean, sum(means) / 3)
         plain.eval()
-        z = plain(net._standardised(torch.tensor(net.data.test_images)))
-    Y = torch.tensor(net.data.test_labels)
+        z = plain(net._standardised(tensor(net.data.test_images)))
+    Y = tensor(net.data.test_labels)
     torch.testing.assert_close(net.test_value(x), cross_entropy(z, Y), rtol=1e-9, atol=1e-12)
     assert float(net.accuracy(x)) == float((z.argmax(-1) == Y).double().mean())
 
 
 def test_value_with_batch_normalisation_is_by_client():
     net = normalised()
-    x = torch.tensor(net.start(0))
+    x = tensor(net.start(0))
     each = [net.local_gradient(x[None, None, None], np.array([[m]])) for m in range(3)]
     torch.testing.assert_close(net.full_gradient(x), sum(each)[0, 0, 0] / 3, rtol=1e-9, atol=1e-12)
     direction = torch.nn.functional.normalize(net.full_gradient(x), dim=0) * 1e-6
@@ -288,8 +297,8 @@ def test_a_model_cut_in_two_learns_as_the_whole_does(whole, split, batching):
     for running in runs:
         while running.advance():
             pass
-    np.testing.assert_allclose(runs[1].x, runs[0].x, rtol=1e-8, atol=1e-11)
-    assert np.abs(runs[0].x.numpy() - x0).max() > 1e-3
+    np.testing.assert_allclose(on_host(runs[1].x), on_host(runs[0].x), rtol=1e-8, atol=1e-11)
+    assert np.abs(on_host(runs[0].x) - x0).max() > 1e-3
     bits = split(K=3, eta=0.1).uplink_bits(cut)
     assert bits == 32 * (cut.cut + 3 * 6 * (cut.activations + 1))
     if split is SSL:
@@ -305,11 +314,11 @@ def test_a_model_cut_in_two_learns_as_the_whole_does(whole, split, batching):
 def test_one_step_at_all_clients_is_a_step_of_gradient_descent():
     net = network("MLP", batch=None)
     x0 = net.start(0)
-    g = net.full_gradient(x0).numpy()
+    g = on_host(net.full_gradient(x0))
     for algorithm in (PFL(K=1, eta=0.1), FedCOM(tau=1, eta=0.1), FedPAQ(tau=1, eta=0.1)):
         running = RunState(net, algorithm, rounds=1, x0=x0, record=())
         running.advance()
-        np.testing.assert_allclose(running.x[0, 0], x0 - 0.1 * g, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(on_host(running.x)[0, 0], x0 - 0.1 * g, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("compressor", [RandK(5), Bernoulli(0.5)])

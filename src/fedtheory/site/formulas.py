@@ -48,7 +48,7 @@ def _terms(paper: str, expression: sympy.Expr) -> list[str]:
 
 
 def lean(text: str) -> str:
-    """A page, or a script with formulas, without what MathML does not need: defaults, rows of one element, a tag for each letter of a word."""
+    """A page, or a script, without what MathML does not need: defaults, rows of one element, a tag for each letter."""
     text = _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text))
     text = _LETTERS.sub(lambda m: f"<mi>{re.sub(r'<[^>]*>', '', m[0])}</mi>", text)
     pieces: list[str] = []
