@@ -80,10 +80,15 @@ def small_training(name: str, device: str, batching: str) -> Setup:
     )
 
 
+def begun(setup: Setup) -> RunState:
+    """The training before its first round."""
+    net = setup.problem()
+    return RunState(net, setup.method(net), rounds=setup.rounds, x0=net.start(0), record=(), at=[setup.rounds])
+
+
 def end_of(setup: Setup) -> np.ndarray:
     """The model after all rounds."""
-    net = setup.problem()
-    running = RunState(net, setup.method(net), rounds=setup.rounds, x0=net.start(0), record=(), at=[setup.rounds])
+    running = begun(setup)
     while running.advance():
         pass
     return on_host(running.x)

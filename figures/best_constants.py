@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import sympy
 
 from fedtheory.bounds import worst_cases
-from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLUE, GREY, RED, Drawn, Picture, canvas
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded
@@ -17,6 +18,7 @@ from fedtheory.theory.statement import Bound, Statement
 
 _NOTHING = 1e-3  # a factor below it: the term is not needed
 _EXACT = 1e-3  # a factor as near to 1: the constant cannot be improved
+MOST = 25  # terms that are drawn
 
 
 def _factor(statement: Statement, case: scenes.Case, term: str) -> float | None:
@@ -70,25 +72,34 @@ def _rows(paper: str) -> Iterator[dict[str, Any]]:
 
 
 def draw(paper: str) -> Drawn:
-    """The constants over the printed ones, on a logarithmic axis: one row for each term that may be improved."""
+    """How many times better than stated each constant can be, the `MOST` with the most room."""
     table = pd.DataFrame(_rows(paper))
-    figure, axes = canvas(1, 1, width=7.2, height=1.4 + 0.19 * len(table))
+    signs = -table.sign  # a term on the smaller side is better where it is larger
+    gains = pd.DataFrame({mark: table[mark] ** signs for mark in ("sharper", "at_least", "at_most")})
+    gains["proved"], gains["limit"] = (
+        gains[["at_least", "at_most"]].min(axis=1),
+        gains[["at_least", "at_most"]].max(axis=1),
+    )
+    shown = gains.sort_values("proved", ascending=False, kind="stable")[:MOST]
+    figure, axes = canvas(1, 1, width=8.3, height=1.3 + 0.27 * len(shown))
     axis = axes[0, 0]
-    places = [-i for i in range(len(table))]
-    axis.plot([1] * len(table), places, "o", color=BLACK, ms=4, label="stated")
-    ours = table.sharper.notna() if len(table) else []
-    axis.plot(table.sharper[ours], [p for p, own in zip(places, ours, strict=True) if own], "o", color=BLUE, ms=4,
-              label="sharper form")  # fmt: skip
-    axis.hlines(places, table.at_least.clip(upper=1), table.at_most.clip(lower=1), color=GREY, lw=0.8)
-    axis.plot(table.at_least.clip(lower=_NOTHING), places, "|", ms=9, color=RED, label="best: an instance ...")
-    axis.plot(table.at_most, places, "x", ms=4, color=RED, label="... and a proof")
-    labels = [f"{row.statement.partition('.')[2]}: {row.term}" for row in table.itertuples()]
-    axis.set_yticks(places, labels, fontsize=7)
-    axis.set_ylim(-len(table) + 0.3, 0.7)
-    axis.set(xscale="log", xlabel="constant / stated constant", ylabel="term of an inequality")
+    places = np.arange(len(shown))
+    axis.hlines(places, 1, shown.limit, color=GREY, lw=0.8)
+    axis.plot(shown.proved, places, "x", ms=6, color=RED, label="proved")
+    axis.plot(
+        shown.limit.clip(upper=1 / _NOTHING), places, "|", ms=11, color=RED, label="no more is possible (an instance)"
+    )
+    axis.plot(shown.sharper, places, "o", color=BLUE, ms=4, label="in our sharper form")
+    labels = [f"{row.statement.partition('.')[2]}: {row.term}" for row in table.loc[shown.index].itertuples()]
+    axis.set_yticks(places, labels)
+    axis.set_ylabel("statement: term")
+    axis.set(
+        xscale="log", xlabel="times better than the stated constant", xlim=(1, None), ylim=(len(shown) - 0.5, -0.5)
+    )
     axis.grid(axis="x", alpha=0.3)
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
-    figure.suptitle(f"{paper}: terms of inequalities about a round that may be improved", fontsize=10)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    many = f"the {len(shown)} with the most room, of {len(table)}" if len(shown) < len(table) else f"all {len(table)}"
+    figure.suptitle(f"{paper}: how much better could the constants of a round be? ({many})", fontsize=10)
     marks = ["sharper", "at_least", "at_most"]  # a row for each mark, so that a term without a sharper form has two
     long = table.melt(["statement", "term", "at"], marks, "mark", "factor").dropna(subset="factor")
     return Drawn(figure, long)
@@ -98,7 +109,8 @@ def picture(paper: str) -> Picture:
     """The picture of a paper."""
     return Picture(
         f"{paper}_best_constants",
-        "Each line is a term of an inequality about a round. Its best constant lies between the bar (an instance) and "
-        "the cross (a proof); the stated one is the black dot.",
+        "Each line is a term of an inequality about a round, at one choice of its numbers. The constant can be better by "
+        "the factor at the cross, which is proved, and by no more than the factor at the bar, where an instance is tight. "
+        "The file of numbers has all terms, as factors on the stated constant.",
         lambda full: draw(paper),
     )

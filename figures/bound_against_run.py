@@ -17,7 +17,17 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from fedtheory import plugins
 from fedtheory.bounds import papers
-from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, bound_at, confront, constants_of, step_symbol
+from fedtheory.bounds.trials.arena import (
+    CONFIDENCE,
+    ROUNDING,
+    Arena,
+    at_same_rate,
+    bound_at,
+    confront,
+    constants_of,
+    step_symbol,
+    tightest_ratio,
+)
 from fedtheory.bounds.trials.quantities import quantities
 from fedtheory.figures.gallery import RED, Drawn, Picture, canvas, count_axis, mathematics
 from fedtheory.figures.styles import (
@@ -39,6 +49,7 @@ from fedtheory.theory.statement import Bound, Statement
 _TITLE = 44  # characters in a line
 _SEEN = 0.01  # of the bound: a term that is never a larger part of it is not drawn
 _ABOVE = 1e3  # times the largest bound: what is measured is cut off there
+_FEW = 5  # rounds, which make no curve
 _DEEPEST = 1e-9  # times the highest value in a panel: what is below is cut off
 _LEAST_RATIO, _LARGEST_RATIO = 1e-3, 1e7  # bound / measured: cut off outside
 _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # of decreasing step sizes the first
@@ -61,8 +72,9 @@ class _Curve:
 def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
 
-    A printed bound that has a corrected form is shown with it, at the same learning rate; a sharper one with the one that
-    it sharpens.  Of the terms the largest are drawn, so that a panel has no more than `MOST_CURVES` curves.
+    A printed bound that has a corrected form is shown with it, at the same learning rate or, where the corrected form does
+    not admit it, with a run of its own; a sharper one with the one that it sharpens.  Of the terms the largest are drawn, so
+    that a panel has no more than `MOST_CURVES` curves.
     """
     statement = catalogue.find(statement_id)
     claim = statement.claim
@@ -70,12 +82,12 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     colours = term_colours([t.name for t in claim.terms])
     figure, axes = canvas(2, len(arenas), sharex="col", height_ratios=[3, 1.3])
     rows: list[dict[str, object]] = []
+    titles = []
     unseen = 0.0  # the largest part of a bound that a term without a curve has
     for (above, below), arena in zip(axes.T, arenas, strict=True):
         at, exact = _tightest(arena, statement, full)
-        rows += _rows(arena, at)
         bounds, measured, more = _curves(statement, arena, at, full)
-        rows += more
+        rows += [*_rows(arena, at), *more]
         room = MOST_CURVES - len(bounds) - len(measured)
         terms = _main_terms(at, room)
         unseen = max(unseen, *(share for name, share in _shares(at).items() if name not in terms), 0.0)
@@ -83,23 +95,32 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         _lower(below, bounds)
         how = "exact expectation" if exact else f"{at.attrs['seeds']} seeds"
         name = step_symbol(arena.stated)
-        title = f"{titled(arena.name)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {how}"
-        if _corrected_form(statement) and not more:
-            title += "\n(the corrected theorem does not admit it)"
-        above.set_title(title, fontsize=9)
+        titles.append(f"{titled(arena.name)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {how}")
         count_axis(below.xaxis, at.R.values.max(), at.R.values.min())
+    most = max(title.count("\n") for title in titles)
+    for axis, title in zip(axes[0], titles, strict=True):  # they begin at one height
+        axis.set_title(title + "\n" * (most - title.count("\n")), fontsize=9)
     axes[0, 0].set_ylabel(y_label(statement.paper, claim.quantity.name))
     axes[1, 0].set_ylabel("bound / measured")
     shown = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    shown = {term: shown[term] for term in colours if term in shown} | shown  # the terms first, in their own order
-    in_one_row = len(shown) <= 2 * len(arenas) + 1
-    columns = len(shown) if in_one_row else (len(shown) + 1) // 2
+    shown = {
+        word: shown[word] for word in map(_word, colours) if word in shown
+    } | shown  # the terms first, in their order
+    columns = len(shown) if len(shown) <= 2 * len(arenas) else min(4, (len(shown) + 1) // 2)
     left_out = f"terms that are not drawn in a panel are at most {_percent(unseen)} of its bound" if unseen else None
     figure.legend(
         shown.values(), shown.keys(), loc="outside lower center", ncols=columns, title=left_out, title_fontsize=7.5
     )
-    figure.suptitle(_title_of(statement))
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))  # a term that one form of the bound does not have
+    data = pd.DataFrame(rows).fillna(0.0)  # a term that one form of the bound does not have
+    own = data[data.statement == statement_id]
+    crosses = (own.low > own.bound * (1 + ROUNDING)).any()
+    outcome = (
+        f"a run rises above the {statement.form} bound"
+        if crosses
+        else f"every run stays below the {statement.form} bound"
+    )
+    figure.suptitle(f"{statement.paper}, {_title_of(statement)}: {outcome}")
+    return Drawn(figure, data)
 
 
 def _tightest(arena: Arena, statement: Statement, full: bool) -> tuple[xr.Dataset, bool]:
@@ -127,11 +148,11 @@ def _curves(
         bounds.append(_Curve("no bound can be lower", R, _value(least, arena, at), LEAST))
     form = _corrected_form(statement)
     if form and (twin := _corrected(arena, form, float(at[step_symbol(arena.stated)]), full)):
-        corrected, its_own = twin
+        corrected, its_own, where = twin
         own_R, values, its_mean = its_own.R.values, its_own.bound.values, its_own["mean"].values
-        bounds.append(_Curve("corrected bound", own_R, values, CORRECTED, values / its_mean))
-        if not _same_quantity(at, its_own):
-            measured.append(_Curve("measured, corrected form", own_R, its_mean, MEASURED_CORRECTED))
+        bounds.append(_Curve(f"corrected bound{where}", own_R, values, CORRECTED, values / its_mean))
+        if where or not _same_quantity(at, its_own):
+            measured.append(_Curve(f"measured{where or ', corrected form'}", own_R, its_mean, MEASURED_CORRECTED))
         rows = _rows(corrected, its_own)
     return bounds, measured, rows
 
@@ -145,6 +166,11 @@ def _shares(at: xr.Dataset) -> dict[str, float]:
 def _main_terms(at: xr.Dataset, room: int) -> list[str]:
     """At most `room` terms, those that are the largest part of the bound somewhere; none that cannot be seen in it."""
     return [name for name, share in _shares(at).items() if share > _SEEN][:room]
+
+
+def _word(term: str) -> str:
+    """The name of a term in a legend."""
+    return term.replace("_", " ")
 
 
 def _percent(share: float) -> str:
@@ -161,7 +187,9 @@ def _upper(
     for curve in lines:
         axis.plot(curve.R, curve.values, label=curve.label, **curve.style)
     for name, colour in terms.items():
-        axis.plot(at.R, at.terms.sel(term=name), color=colour, label=name, **TERM, zorder=3)  # seen on top of the sum
+        axis.plot(
+            at.R, at.terms.sel(term=name), color=colour, label=_word(name), **TERM, zorder=3
+        )  # seen on top of the sum
     most = max(float(c.values.max()) for c in bounds)
     top = max(most, min(max(float(c.values.max()) for c in measured), _ABOVE * most))
     largest = [float(at.terms.sel(term=name).max()) for name in terms]  # every drawn term is visible somewhere
@@ -202,14 +230,11 @@ def _few_marks(axis: Any, plain: bool = False) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-Shown = Callable[[Sequence[Arena], bool], list[Arena]]  # a statement's arenas, full -> those to draw
 Among = Callable[[Arena], bool]  # whether an arena may be shown; only these are measured
 
 
-def pictures(
-    ids: Iterable[str], shown: Shown, among: Among = lambda arena: True, crossed: Collection[str] = ()
-) -> list[Picture]:
-    """One picture for each statement, with the arenas that `shown` chooses.
+def pictures(ids: Iterable[str], among: Among = lambda arena: True, crossed: Collection[str] = ()) -> list[Picture]:
+    """One picture for each statement, with the arenas that `telling` chooses.
 
     crossed  the bounds that a measured curve in their figure is above; the tests compare it with the figures' numbers
     """
@@ -217,7 +242,7 @@ def pictures(
         Picture(
             id_.replace(".", "_") + "_bound_against_run",
             _says(catalogue.find(id_), id_ in crossed),
-            partial(_drawn, id_, shown, among),
+            partial(_drawn, id_, among),
             (id_,),
             partial(_measured, id_, among),
         )
@@ -225,13 +250,33 @@ def pictures(
     ]
 
 
+def telling(arenas: Sequence[Arena], full: bool) -> list[Arena]:
+    """At most three arenas: the tightest by exact expectation, the tightest other that holds, and the loosest run.
+
+    The first is one that was made for the theorem, with two clients, if there are such.  Arenas of a few rounds are left out
+    where there are longer ones.
+    """
+    ratios = {arena.label: tightest_ratio(arena, full) for arena in arenas}
+
+    def looseness(arena: Arena) -> float:
+        return ratios[arena.label]
+
+    exact = [a for a in arenas if a.kind == "moments"]
+    exact = [a for a in exact if a.rounds > _FEW] or exact
+    runs = [a for a in arenas if a.kind == "run"]
+    first = min([a for a in exact if a.name.startswith("two ")] or exact or runs, key=looseness)
+    others = sorted((a for a in (*exact, *runs) if looseness(a) >= 1 and a is not first), key=looseness)
+    last = [a for a in reversed(others) if a.kind == "run"][:1]
+    return list(dict.fromkeys([first, *others[:1], *last]))
+
+
 def _measured(statement_id: str, among: Among) -> list[Arena]:
     paper = catalogue.find(statement_id).paper
     return [a for a in papers.arenas(paper) if a.statement == statement_id and among(a)]
 
 
-def _drawn(statement_id: str, shown: Shown, among: Among, full: bool = False) -> Drawn:
-    return draw(statement_id, shown(_measured(statement_id, among), full), full)
+def _drawn(statement_id: str, among: Among, full: bool = False) -> Drawn:
+    return draw(statement_id, telling(_measured(statement_id, among), full), full)
 
 
 def titled(name: str) -> str:
@@ -257,7 +302,7 @@ def _title_of(statement: Statement) -> str:
     forms = {"printed": "", "corrected": ", corrected", "sharper": ", sharper"}
     form = forms[statement.form] + ", from the start" * (".from_start" in statement.id)
     faster = ", at twice the rate" * statement.id.endswith(".faster")
-    return f"{statement.place}{form}{faster}: bound against run"
+    return f"{statement.place}{form}{faster}"
 
 
 _LOOKS = {
@@ -271,16 +316,19 @@ def _says(statement: Statement, crossed: bool) -> str:
     """What to see: the tests compare it with the figure's numbers."""
     own = _LOOKS[statement.form]
     if crossed:
-        told = f"{_title_of(statement).partition(':')[0]}: the measured curve (vermilion) rises above the {own}."
+        told = f"{_title_of(statement)}: the measured curve (vermilion) rises above the {own}."
     else:
         told = (
-            f"{_title_of(statement).partition(':')[0]}: the measured curve (vermilion) stays below the {own} in every "
+            f"{_title_of(statement)}: the measured curve (vermilion) stays below the {own} in every "
             "panel; the lower row shows the factor between them."
         )
     if statement.sharpens:
         told += f" The {_LOOKS[catalogue.find(statement.sharpens).form]} is the bound that it sharpens."
     elif _corrected_form(statement) is not None:
-        told += f" The {_LOOKS['corrected']} is drawn where it admits the step size; no measured curve rises above it."
+        told += (
+            f" The {_LOOKS['corrected']} is drawn at the same step size, or at its own where it does not admit it; no "
+            "measured curve rises above it."
+        )
     return told
 
 
@@ -319,18 +367,21 @@ def _corrected_form(printed: Statement) -> Statement | None:
     return None if (found.claim, found.where) == (printed.claim, printed.where) else found
 
 
-def _corrected(arena: Arena, statement: Statement, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
-    """The arena of the corrected form of a bound, at the same learning rate, with its data.
+def _corrected(arena: Arena, statement: Statement, step: float, full: bool) -> tuple[Arena, xr.Dataset, str] | None:
+    """The arena of the corrected form of a bound with its data, and where it differs: at the same learning rate, or "".
 
     It is the corrected form's own arena of the same name, which may have a corrected algorithm; else the printed one's.
-    None if the corrected form does not admit this learning rate.
+    Where the corrected form does not admit the learning rate, its own arena is taken at its tightest step size; None if it
+    has none.
     """
     named = [a for a in papers.arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]
     twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
-    if twin is None:
+    if twin is not None:
+        data = confront(twin, statement, full).isel({step_symbol(twin.stated): 0})
+        return twin, data.isel(R=data.admissible.values), ""
+    if not named:
         return None
-    data = confront(twin, statement, full).isel({step_symbol(twin.stated): 0})
-    return twin, data.isel(R=data.admissible.values)
+    return named[0], _tightest(named[0], statement, full)[0], ", own step size"
 
 
 def _same_quantity(one: xr.Dataset, other: xr.Dataset) -> bool:

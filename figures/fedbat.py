@@ -570,18 +570,6 @@ def bias(full: bool = False) -> Drawn:
 # ------------------------------------------------------------------------------------------------ bound against run
 
 
-def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """The tightest arena by all outcomes, the tightest with noise, and those on data, among those of `_among`."""
-
-    def smallest(arena: Arena) -> float:
-        held = confront(arena, catalogue.find(arena.statement), full)
-        return float((held.bound / held["mean"]).where(held.admissible).min())
-
-    exact = [a for a in arenas if a.kind == "moments"]
-    noisy = [a for a in arenas if a.name.startswith("quadratics with noise")]
-    return [min(exact, key=smallest), min(noisy, key=smallest), *(a for a in arenas if "regression" in a.name)]
-
-
 def _among(arena: Arena) -> bool:
     """More than two rounds; in Theorem 2 where clients are sampled."""
     symbols = arena.algorithm(eta=1.0).symbols(build(arena.problem))
@@ -591,7 +579,7 @@ def _among(arena: Arena) -> bool:
 FIGURES = [
     best_constants.picture("fedbat"),
     *bound_against_run.pictures(
-        [f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")], _shown, _among
+        [f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")], _among
     ),
     Picture(
         "fedbat_thm3_over_run_lengths",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,6 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodF
 from numpy.typing import NDArray
 
 from fedtheory.bounds.fedcom import rate_table
-from fedtheory.bounds.trials.arena import Arena, tightest_ratio
 from fedtheory.figures import best_constants, bound_against_run, rate_tables
 from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
@@ -616,19 +615,6 @@ def conditions(full: bool = False) -> Drawn:
 THEOREMS = ("thmD4", "thmD7", "thmD9", "thmE4", "thmE6", "thmE9")
 
 
-def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """The arenas with two clients that refute, or else the loosest; the tightest in which the bound holds; the runs.
-
-    At most four.  The tightest and the loosest are chosen among the longest on quadratics with more clients.
-    """
-    made = [a for a in arenas if a.name.startswith("two ")]
-    exact = [a for a in arenas if a.kind == "moments" and a not in made]
-    ratios = {a.name: tightest_ratio(a, full) for a in exact if a.rounds == max(e.rounds for e in exact)}
-    holds = sorted((a for a in exact if ratios.get(a.name, 0.0) >= 1), key=lambda a: ratios[a.name])
-    runs = [a for a in arenas if a.kind == "run"]
-    return [*(made or holds[-1:]), *([] if len(made) > 1 else holds[:1]), *runs][:4]
-
-
 FIGURES = [
     best_constants.picture("fedcom"),
     rate_tables.picture("fedcom_table5_as_an_experiment", "fedcom.tab5", rate_table.EXPERIMENTS, rate_table.MISSING),
@@ -682,7 +668,6 @@ FIGURES = [
     ),
     *bound_against_run.pictures(
         [form for theorem in THEOREMS for form in catalogue.forms(f"fedcom.{theorem}")],
-        _shown,
         crossed=[f"fedcom.{theorem}" for theorem in ("thmD9", "thmE4", "thmE6", "thmE9")],
     ),
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from sympy import Rational
 
 from fedtheory.bounds import evaluate, sharpening, tune
 from fedtheory.bounds.sfl import ARENAS, rate_table
-from fedtheory.bounds.trials.arena import Arena, tightest_ratio
 from fedtheory.figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
 from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
 from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED
@@ -293,12 +291,6 @@ def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: in
     return np.asarray(b * np.cumsum(w * s) / np.cumsum(w))
 
 
-def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """The tightest and the loosest arena on quadratics, by their smallest ratio; all arenas on logistic regression."""
-    exact = sorted((a for a in arenas if a.kind == "moments"), key=partial(tightest_ratio, full=full))
-    return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
-
-
 def _sharpened(full: bool) -> Drawn:
     panels: dict[str, dict[Rational, dict[str, float]]] = {id_: {} for id_ in sharpening.DRAWN}
     for numbers, arguments in zip(sharpening.STUDY.numbers.values(), sharpening.STUDY.points().values(), strict=True):
@@ -356,6 +348,6 @@ FIGURES = [
         study=lambda: sharpening.STUDY,
     ),
     *bound_against_run.pictures(
-        dict.fromkeys(a.statement for a in ARENAS), _shown, crossed=[f"sfl.eq{n}" for n in (42, 46, 54, 80)]
+        dict.fromkeys(a.statement for a in ARENAS), crossed=[f"sfl.eq{n}" for n in (42, 46, 54, 80)]
     ),
 ]

@@ -33,14 +33,14 @@ _TERMS = {
     "noise_drift": _BROWN,
     "sampling": _INDIGO,
     "compression": _TEAL,
-    "gradient_at_start": _SAND,
+    "gradient_at_start": _VIOLET,
     "noise_of_moves": YELLOW,
     "regularisation": _VIOLET,
 }
 _FREE = (_INDIGO, _TEAL, _VIOLET, _SAND, _MAROON, YELLOW, _BROWN, SKY, GREEN, ORANGE)  # in this order
 TERM: dict[str, Any] = {"ls": (0, (3, 2)), "lw": 1.2}
 
-MOST_CURVES = 6  # in a panel; a band belongs to its line
+MOST_CURVES = 8  # in a panel; a band belongs to its line
 MOST_DECADES = 12  # on a logarithmic axis
 
 

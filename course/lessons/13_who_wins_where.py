@@ -11,7 +11,7 @@ def _():
 
     from course.lesson import after, check, choice, drawn, how_to_answer, statement
     from fedtheory.bounds.winners import METHODS, Budget, Setting, gaps_at, predicted, smallest_gaps
-    from fedtheory.figures.winners import first
+    from fedtheory.figures.winners import winners
     from fedtheory.simulations import expectation
     from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
     from fedtheory.simulations.problems.quadratic import Quadratic
@@ -26,7 +26,7 @@ def _():
         choice,
         drawn,
         expectation,
-        first,
+        winners,
         gaps_at,
         mo,
         np,
@@ -233,7 +233,7 @@ def _(Budget, Setting, check, np, question_3, smallest_gaps):
 
 
 @app.cell(hide_code=True)
-def _(Budget, METHODS, chosen, first, mo, np, pick_R, predicted, smallest_gaps):
+def _(Budget, METHODS, chosen, mo, np, pick_R, predicted, smallest_gaps, winners):
     import pandas as pd
 
     budgets = (Budget(pick_R.value), Budget(pick_R.value, in_bits=True))
@@ -258,10 +258,10 @@ def _(Budget, METHODS, chosen, first, mo, np, pick_R, predicted, smallest_gaps):
             f"| {row.method} | {row.rounds} | {row.gap:.3g} | {'' if np.isnan(row.bound) else f'{row.bound:.3g}'} |"
             for row in table.itertuples()
         ]
-        bound = first(table, "bound")
-        says = "no bound admits a step size" if bound is None else f"by the bounds {bound[0]} would be first"
+        bounds = winners(table, "bound")
+        says = f"by the bounds {bounds[0]} would be first" if bounds else "no bound admits a step size"
         return (
-            f"**{budget}**: first is {first(table, 'gap')[0]}; {says}.\n\n| method | rounds | gap | bound |\n|:--|--:|--:|--:|\n"
+            f"**{budget}**: first is {winners(table)[0]}; {says}.\n\n| method | rounds | gap | bound |\n|:--|--:|--:|--:|\n"
             + "\n".join(lines)
         )
 
@@ -441,7 +441,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Budget, Setting, check, first, np, predicted, question_7, smallest_gaps):
+def _(Budget, Setting, check, np, predicted, question_7, smallest_gaps, winners):
     import pandas as _pd
 
     def _order(setting, budget):
@@ -450,7 +450,7 @@ def _(Budget, Setting, check, first, np, predicted, question_7, smallest_gaps):
             for n in ("SFL", "PFL", "Minibatch SGD", "FedCOMGATE")
         ]
         table = _pd.DataFrame(rows)
-        return first(table, "gap")[0], first(table, "bound")[0], bool((table.gap <= table.bound).all())
+        return winners(table)[0], winners(table, "bound")[0], bool((table.gap <= table.bound).all())
 
     # a problem on which the smallest bound is not that of the smallest gap
     _gap, _bound, _held = _order(Setting(kappa=2.0, zeta=1.0, sigma=0.1), Budget(200))

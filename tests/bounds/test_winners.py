@@ -8,7 +8,7 @@ import pytest
 
 from fedtheory.bounds.tuning import tune
 from fedtheory.bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
-from fedtheory.figures.winners import first
+from fedtheory.figures.winners import winners
 from fedtheory.simulations import expectation
 
 PLAIN = Setting()
@@ -80,7 +80,7 @@ def test_a_prediction_is_the_theorem_with_the_constants_of_the_problem() -> None
         assert predicted(name, setting, budget) == pytest.approx(float(tuned.best.value)), name
 
 
-def test_the_winner_and_its_margin() -> None:
-    table = pd.DataFrame({"method": ["a", "b", "c"], "gap": [3.0, 2.0, 5.0], "bound": [np.nan, 7.0, np.nan]})
-    assert first(table, "gap") == ("b", 1.5) and first(table, "bound") == ("b", np.inf)
-    assert first(table.assign(bound=np.nan), "bound") is None
+def test_methods_within_five_percent_win_together() -> None:
+    table = pd.DataFrame({"method": ["a", "b", "c"], "gap": [2.09, 2.0, 2.11], "bound": [np.nan, 7.0, np.nan]})
+    assert winners(table) == ["b", "a"] and winners(table, "bound") == ["b"]
+    assert winners(table.assign(bound=np.nan), "bound") == []

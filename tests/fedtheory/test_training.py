@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import difficulty, networks
+from benchmarks import difficulty, gpu, networks
 from fedtheory import tables, training
 from fedtheory.bounds.presets import Cell, Preset, with_tails
 from fedtheory.simulations.compressors import from_text
@@ -345,7 +345,7 @@ def test_order_of_methods():
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_benchmark_of_networks_has_every_algorithm(name):
-    assert networks.begun(networks.small_training(name, "cpu", "loop")).advance()
+    assert gpu.begun(gpu.small_training(name, "cpu", "loop")).advance()
 
 
 def test_the_benchmark_of_networks_does_rounds_in_every_way():

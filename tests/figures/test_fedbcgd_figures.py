@@ -154,18 +154,16 @@ def test_printed_momentum_takes_the_first_step_twice() -> None:
 
 def test_algorithm3(drawn) -> None:
     data = drawn("fedbcgd_algorithm3_printed_and_corrected")[0].data
-    last = data.groupby(["sigma", "K", "form"]).gap.last()
+    last = data.groupby("form").gap.last()
+    assert set(last.index) == set(ALGORITHM3)
     whole, control, variance = (
         next(f for f in ALGORITHM3 if f.startswith(w)) for w in ("whole", "sign of c", "sign of t")
     )
-    for panel in ((0.0, 1), (1.0, 1), (1.0, 2)):
-        assert last[(*panel, "corrected")] < 1e-12
-        for form in ("as printed", control, whole):
-            assert last[(*panel, form)] > 0.1
-        assert (last[(*panel, variance)] > 1e-2) == (panel[0] > 0), (
-            "the sign of the variance reduction shows with noise"
-        )
-    assert data.groupby(["sigma", "K"]).form.nunique().eq(len(ALGORITHM3)).all()
+    after = data[data["round"] == 30].set_index("form").gap
+    assert last["corrected"] < 1e-12 and after["corrected"] < 0.1 * after.drop("corrected").min(), (
+        "each defect does harm"
+    )
+    assert (last[["as printed", control, whole]] > 0.1).all() and last[variance] > 1e-2
 
 
 # ------------------------------------------------------------------------------------------- the paper's figures
@@ -225,9 +223,8 @@ def test_fig8_and_fig9(drawn) -> None:
     sent = data[data.clients == "sampled"].groupby("method").floats_a_round.first()
     assert sent["FedBCGD"] == pytest.approx(1 / 5) and sent["FedBCGD+"] == 2 * sent["FedBCGD"]
     assert sent["SCAFFOLD"] == sent["FedDC"] == 2 and sent["QSGD(4)+FedBCGD"] < sent["FedBCGD"] / 3
-    over = data[data.panel == "floats"]
-    np.testing.assert_allclose(over.x, over["round"] * over.floats_a_round)
-    logistic = over[(over.loss == "logistic regression") & (over.clients == "sampled")]
+    np.testing.assert_allclose(data.x, data["round"] * data.floats_a_round)
+    logistic = data[(data.loss == "logistic regression") & (data.clients == "sampled")]
     at = logistic[logistic.x <= 20].groupby("method")["mean"].last()
     assert at["FedBCGD"] < at["FedAvg"], "at the same uplink blocks win"
 
@@ -254,7 +251,7 @@ def test_corrected_bounds_are_never_crossed(theorem: str, drawn) -> None:
     assert set(data.statement) == {f"fedbcgd.{theorem}.corrected"}
     arenas = data.arena.drop_duplicates()
     made, huber = arenas.str.contains("quadratics"), arenas.str.contains("Huber")
-    assert made.sum() == 2 and (~made & ~huber).sum() == 2 and huber.sum() <= 1, "two on quadratics, two on data"
+    assert len(arenas) == 3 and made.sum() >= 1 and (~made & ~huber).sum() >= 1, "on quadratics, and on data"
     assert data.groupby("arena").size().min() > 5, "a curve, not a point"
     assert (data.high <= data.bound * (1 + 1e-9)).all()
     assert data.arena.str.contains("logistic|sigmoid").any()

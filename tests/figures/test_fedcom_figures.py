@@ -39,11 +39,12 @@ def test_bounds_that_are_refuted_are_crossed_and_corrected_ones_never(theorem: s
     printed = drawn(f"fedcom_thm{theorem}_bound_against_run")[0].data
     corrected = drawn(f"fedcom_thm{theorem}_corrected_bound_against_run")[0].data
     arenas = printed[printed.statement == f"fedcom.thm{theorem}"].arena.unique()
-    assert 2 <= len(arenas) <= 4
+    assert 2 <= len(arenas) <= 3
     crossed = set(printed[printed.low > printed.bound * (1 + 1e-9)].arena)
     if theorem in ("D9", "E4", "E6", "E9"):
         assert crossed and all(a.startswith("two ") for a in crossed)
-        assert crossed & set(corrected.arena), "the corrected bound is shown where the printed one fails"
+        beside = set(printed[printed.statement == f"fedcom.thm{theorem}.corrected"].arena)
+        assert crossed <= beside | set(corrected.arena), "the corrected bound is shown where the printed one fails"
     assert (corrected.high <= corrected.bound * (1 + 1e-9)).all()
 
 

@@ -12,6 +12,7 @@ import sympy
 
 from fedtheory.bounds.studies import Numbers
 from fedtheory.bounds.winners import BUDGETS, METHODS, STUDIES, cells
+from fedtheory.figures.winners import TIE
 from fedtheory.sharper import gains, in_the_limit
 from fedtheory.theory.printing import latex, mathml
 from fedtheory.theory.statement import Bound, Statement
@@ -88,7 +89,7 @@ def sharper(checked: Sequence[Checked]) -> dict[str, list[Sharper]]:
 
 # Who wins where
 
-NEAR, TIE = 1.1, 1.05  # factors to the smallest gap
+NEAR = 1.1  # a factor to the smallest gap
 
 
 @dataclass(frozen=True)
