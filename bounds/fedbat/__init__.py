@@ -1,9 +1,10 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from fedtheory.bounds.fedbat import checks, local_steps, rounds, whole_runs
+from fedtheory.bounds.fedbat import checks, local_steps, rounds, whole_runs, worst_case
 from fedtheory.bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
 from fedtheory.bounds.trials.arena import arena_evidence
 from fedtheory.bounds.trials.quantities import Quantity
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.statement import Evidence
 
 QUANTITIES = {
@@ -25,5 +26,6 @@ def evidence() -> list[Evidence]:
         *arena_evidence(ARENAS),
         *rounds.evidence(),
         *whole_runs.evidence(),
+        *scenes.evidence("fedbat", worst_case.ROUNDS),
         *checks.evidence(),
     ]
