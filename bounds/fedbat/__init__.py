@@ -21,11 +21,11 @@ __all__ = ["ARENAS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas; statements about one round; counter-examples; checks of the set-up."""
+    """Worst cases; bounds on whole runs in their arenas; statements about one round; counter-examples; checks."""
     return [
+        *scenes.evidence("fedbat", worst_case.ROUNDS),
         *arena_evidence(ARENAS),
         *rounds.evidence(),
         *whole_runs.evidence(),
-        *scenes.evidence("fedbat", worst_case.ROUNDS),
         *checks.evidence(),
     ]

@@ -13,7 +13,6 @@ from typing import Any
 
 from fedtheory.bounds.quantities import mean
 from fedtheory.simulations.exact.enumerated import Round
-from fedtheory.simulations.exact.trace import At, Step, Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,55 +22,35 @@ class Local:
     round: Round
     before: Sequence[Local]
 
-    @property
-    def k(self) -> int:
-        """t - t_0."""
-        return len(self.before)
-
-    @property
-    def trace(self) -> Trace:
-        """The round with its first sample; up to the new model all are the same."""
-        return self.round.trace
-
-    @property
-    def eta(self) -> Any:
-        """eta_t."""
-        return self.round.rates[self.k]
-
-    @property
-    def synchronises(self) -> bool:
-        """Whether a new model is made after the step."""
-        return self.k + 1 == self.round.tau
-
-    @cached_property
-    def steps(self) -> Sequence[Step]:
-        """The step of each client, whose point is F_k at x_t^k."""
-        return [turn[self.k] for turn in self.trace.turns]
-
-    @cached_property
-    def x(self) -> Sequence[Any]:
-        """The x_t^k."""
-        return [step.x for step in self.steps]
-
-    @cached_property
-    def w(self) -> Sequence[Any]:
-        """The w_t^k."""
-        return self.round.parameters(self.k)
-
-    @cached_property
-    def v(self) -> Sequence[Any]:
-        """The v_{t+1}^k."""
-        return self.round.parameters(self.k + 1)
-
-    @cached_property
-    def sent(self) -> Sequence[Any]:
-        """The S_m(v_{t+1}^k)."""
-        return [self.trace.x + code for code in self.trace.coded[self.k + 1][1]]
-
-    @cached_property
-    def g(self) -> Sequence[Any]:
-        """The stochastic gradients at the x_t^k."""
-        return [step.stochastic for step in self.steps]
+    k = property(lambda s: len(s.before))  # t - t_0
+    trace = property(lambda s: s.round.trace)  # with the first sample: up to the new model all are the same
+    eta = property(lambda s: s.round.rates[s.k])  # eta_t
+    synchronises = property(lambda s: s.k + 1 == s.round.tau)
+    # Of each client: its step, whose point is F_k at x_t^k; x_t^k, w_t^k, v_{t+1}^k, S_m(v_{t+1}^k), gradients at x_t^k
+    steps = cached_property(lambda s: [turn[s.k] for turn in s.trace.turns])
+    x = cached_property(lambda s: [step.x for step in s.steps])
+    w = cached_property(lambda s: s.round.parameters(s.k))
+    v = cached_property(lambda s: s.round.parameters(s.k + 1))
+    sent = cached_property(lambda s: [s.trace.x + code for code in s.trace.coded[s.k + 1][1]])
+    g = cached_property(lambda s: [step.stochastic for step in s.steps])
+    local = cached_property(lambda s: [step.gradient for step in s.steps])
+    # The same with w_t^k: the noise there, of the same sample, and the stochastic gradient; grad F_k(wbar_t)
+    noise_w = cached_property(lambda s: [s.round.noise(n, n + 1, s.k, w) for n, w in enumerate(s.w)])
+    g_w = cached_property(
+        lambda s: [f.at(w).gradient + e for f, w, e in zip(s.trace.functions, s.w, s.noise_w, strict=True)]
+    )
+    own_bar = cached_property(lambda s: [f.at(s.w_bar).gradient for f in s.trace.functions])
+    # Means over the clients: wbar_t, vbar_{t+1}, g_t, gbar_t; F at wbar_t; wbar_{t+1}, for each sample
+    w_bar = cached_property(lambda s: s.mean(s.w))
+    v_bar = cached_property(lambda s: s.mean(s.v))
+    g_t = cached_property(lambda s: s.mean(s.g))
+    g_bar = cached_property(lambda s: s.mean(s.local))
+    bar = cached_property(lambda s: s.trace.F(s.w_bar))
+    after = cached_property(lambda s: [t.end for t in s.round.samples.values()] if s.synchronises else [s.v_bar])
+    # F^*, and sum_k p_k of F_k(x_t^k) and of F_k^*
+    F_star = cached_property(lambda s: s.trace.F(s.round.star).value)
+    F_x = cached_property(lambda s: s.mean([step.point.value for step in s.steps]))
+    F_lowest = cached_property(lambda s: s.mean(s.round.lowest))
 
     def mean(self, items: Sequence[Any]) -> Any:
         """sum_k p_k of vectors, or of numbers."""
@@ -83,82 +62,19 @@ class Local:
 
     def parts_sq(self, vectors: Sequence[Any]) -> Any:
         """sum_k p_k^2 ||.||^2 of vectors."""
-        p, count = self.trace.weights, len(vectors)
+        p, squares = self.trace.weights, [v.square for v in vectors]
         if p is None:
-            return self.trace.sum(v.square for v in vectors) / count**2
-        return self.trace.sum(v.square * (share * share) for v, share in zip(vectors, p, strict=True))
-
-    @cached_property
-    def w_bar(self) -> Any:
-        """wbar_t."""
-        return self.mean(self.w)
-
-    @cached_property
-    def v_bar(self) -> Any:
-        """vbar_{t+1}."""
-        return self.mean(self.v)
-
-    @cached_property
-    def g_t(self) -> Any:
-        """g_t."""
-        return self.mean(self.g)
-
-    @cached_property
-    def g_bar(self) -> Any:
-        """gbar_t."""
-        return self.mean([step.gradient for step in self.steps])
-
-    @cached_property
-    def bar(self) -> At:
-        """F at wbar_t."""
-        return self.trace.F(self.w_bar)
-
-    @cached_property
-    def own_bar(self) -> Sequence[Any]:
-        """The grad F_k(wbar_t)."""
-        return [f.at(self.w_bar).gradient for f in self.trace.functions]
-
-    @cached_property
-    def F_star(self) -> Any:
-        """F^*."""
-        return self.trace.F(self.round.star).value
-
-    @cached_property
-    def F_x(self) -> Any:
-        """sum_k p_k F_k(x_t^k)."""
-        return self.mean([step.point.value for step in self.steps])
-
-    @cached_property
-    def F_lowest(self) -> Any:
-        """sum_k p_k F_k^*."""
-        return self.mean(self.round.lowest)
-
-    @cached_property
-    def noise_w(self) -> Sequence[Any]:
-        """The noise of the same samples at the w_t^k."""
-        return [self.round.noise(step.client, step.turn, self.k, w) for step, w in zip(self.steps, self.w, strict=True)]
-
-    @cached_property
-    def g_w(self) -> Sequence[Any]:
-        """The stochastic gradients at the w_t^k."""
-        return [
-            step.function.at(w).gradient + noise
-            for step, w, noise in zip(self.steps, self.w, self.noise_w, strict=True)
-        ]
-
-    @cached_property
-    def after(self) -> Sequence[Any]:
-        """wbar_{t+1}, for each sample."""
-        return [trace.end for trace in self.round.samples.values()] if self.synchronises else [self.v_bar]
+            return self.trace.sum(squares) / len(squares) ** 2
+        return self.trace.sum(square * share**2 for square, share in zip(squares, p, strict=True))
 
 
 def _inner(s: Local, left: Sequence[Any], right: Sequence[Any]) -> Any:
     return s.mean([a @ b for a, b in zip(left, right, strict=True)])
 
 
-def _errors(s: Local, some: Sequence[int]) -> Sequence[Any]:
-    """S_m(v_{t+1}^k) - v_{t+1}^k of some clients."""
-    return [s.sent[i] - s.v[i] for i in some]
+def _error(s: Local, i: int) -> Any:
+    """S_m(v_{t+1}^k) - v_{t+1}^k of a client."""
+    return s.sent[i] - s.v[i]
 
 
 OfStep = Callable[[Local], Any]
@@ -180,12 +96,12 @@ OF_STEP: dict[str, OfStep] = {
     "noise_sq": lambda s: (s.g_t - s.g_bar).square,
     "gbar_sq": lambda s: s.g_bar.square,
     "g_sq": lambda s: s.g_t.square,
-    "grads_x_sq": lambda s: s.mean_sq([step.gradient for step in s.steps]),
+    "grads_x_sq": lambda s: s.mean_sq(s.local),
     "grads_bar_sq": lambda s: s.mean_sq(s.own_bar),
     "grad_sq": lambda s: s.bar.gradient.square,
     "apart_sq": lambda s: (s.bar.gradient - s.g_t).square,
     "apart_bar_sq": lambda s: (s.bar.gradient - s.g_bar).square,
-    "inner_move": lambda s: _inner(s, [s.w_bar - x for x in s.x], [step.gradient for step in s.steps]),
+    "inner_move": lambda s: _inner(s, [s.w_bar - x for x in s.x], s.local),
     "inner_bar": lambda s: _inner(s, s.own_bar, [x - s.w_bar for x in s.x]),
     "inner_grad": lambda s: s.bar.gradient @ s.g_t,
 }
@@ -200,7 +116,7 @@ OF_STAR: dict[str, OfStep] = {
     "A_1": lambda s: (s.w_bar - s.round.star - s.g_bar * s.eta).square,
     "x_star_sq": lambda s: s.mean_sq(s.x, s.round.star),
     "inner_star": lambda s: (s.w_bar - s.round.star) @ s.g_bar,
-    "inner_down": lambda s: _inner(s, [x - s.round.star for x in s.x], [step.gradient for step in s.steps]),
+    "inner_down": lambda s: _inner(s, [x - s.round.star for x in s.x], s.local),
 }
 # With the F_k^*
 OF_LOWEST: dict[str, OfStep] = {
@@ -211,14 +127,14 @@ OF_LOWEST: dict[str, OfStep] = {
 }
 # At a synchronisation step
 OF_SYNCHRONISATION: dict[str, OfStep] = {
-    "jump_parts": lambda s: s.parts_sq(_errors(s, range(len(s.v)))),
+    "jump_parts": lambda s: s.parts_sq([_error(s, i) for i in range(len(s.v))]),
     "v_moved": lambda s: s.parts_sq([v - s.trace.x for v in s.v]),
     "v_spread": lambda s: s.trace.sum((v - s.v_bar).square for v in s.v),
 }
 # The same, of the sampled clients
 OF_SAMPLE: dict[str, OfStep] = {
-    "A_bin": _sampled(lambda s, some: mean(_errors(s, some)).square),
-    "A_1_parts": _sampled(lambda s, some: s.trace.sum(e.square for e in _errors(s, some)) / len(some) ** 2),
+    "A_bin": _sampled(lambda s, some: mean(_error(s, i) for i in some).square),
+    "A_1_parts": _sampled(lambda s, some: s.trace.sum(_error(s, i).square for i in some) / len(some) ** 2),
     "A_2": _sampled(lambda s, some: (mean(s.v[i] for i in some) - s.v_bar).square),
 }
 # With wbar_{t+1}

@@ -219,16 +219,6 @@ class Trace:
     weights: Sequence[Any] | None = None
     known: dict[Callable[[Trace], Any], Any] = field(default_factory=dict)
 
-    @property
-    def messages(self) -> Sequence[Any]:
-        """What the clients compress last."""
-        return self.coded[-1][0] if self.coded else ()
-
-    @property
-    def codes(self) -> Sequence[Any]:
-        """What arrives of it."""
-        return self.coded[-1][1] if self.coded else ()
-
     def of(self, quantity: Callable[[Trace], Any]) -> Any:
         """A quantity of this trace; computed once."""
         if quantity not in self.known:

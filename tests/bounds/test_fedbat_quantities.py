@@ -145,7 +145,7 @@ def test_one_zeta_for_both() -> None:
     """Updates (1, 1/2) and (-1/2, 1), zeta in [0, 1): the signs of the clients are alike where the chances allow it."""
     run = a_run([(0, 0)] * 2, [(-1, -HALF), (HALF, -1)], (0, 0), 1, 1, rates=(F(1),) * 2, common=("binarisation",))
     (trace,) = next(rounds(run)).samples.values()
-    (one, two), outcomes = trace.codes, trace.end.weights
+    (one, two), outcomes = trace.coded[-1][1], trace.end.weights
     found = {(*a, *b): c for a, b, c in zip(one.values.T, two.values.T, outcomes.chances, strict=True)}
     quarter = F(1, 4)
     assert found == {(1, 1, 1, 1): quarter * 3 / 4, (1, -1, 1, 1): quarter / 4, (1, 1, -1, 1): 9 * quarter / 4,
