@@ -313,7 +313,7 @@ class RunState:
         self._place = kind.device if is_tensor(kind) else None
         self._loops = _loops(work) if getattr(problem, "noisy", False) is True else None
         self._eta = like(asked.eta[:, None, None], kind)
-        self._measure = _measures(problem, record)
+        self._measure = measures(problem, record)
         self._slot = {int(r): i for i, r in enumerate(asked.kept)}
 
         runs = (len(asked.eta), len(self.seeds))
@@ -489,7 +489,7 @@ def _drift(x: Array, total: Array) -> Watch:
     return watch
 
 
-def _measures(problem: Problem, record: Sequence[str]) -> dict[str, Callable[[Array, Array], Array]]:
+def measures(problem: Problem, record: Sequence[str]) -> dict[str, Callable[[Array, Array], Array]]:
     """Functions of (x, xbar) for the recorded quantities; the drift is gathered during the round instead."""
     F_star: Any = problem.constants["F_star"] if {"gap", "gap_average"} & set(record) else None
     x_star: Any = problem.constants["x_star"] if "dist2" in record else None

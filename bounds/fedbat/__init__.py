@@ -1,9 +1,10 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from fedtheory.bounds.fedbat import checks, local_steps, rounds, whole_runs
+from fedtheory.bounds.fedbat import checks, local_steps, rounds, whole_runs, worst_case
 from fedtheory.bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
 from fedtheory.bounds.trials.arena import arena_evidence
 from fedtheory.bounds.trials.quantities import Quantity
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.statement import Evidence
 
 QUANTITIES = {
@@ -20,8 +21,9 @@ __all__ = ["ARENAS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas; statements about one round; counter-examples; checks of the set-up."""
+    """Worst cases; bounds on whole runs in their arenas; statements about one round; counter-examples; checks."""
     return [
+        *scenes.evidence("fedbat", worst_case.ROUNDS),
         *arena_evidence(ARENAS),
         *rounds.evidence(),
         *whole_runs.evidence(),

@@ -130,7 +130,7 @@ def first_distance(arena: Arena) -> float:
     algorithm, eta = cast(FedBAT, arena.algorithm(eta=steps.tolist())), float(steps[0])
     if has_expectation(problem, algorithm, arena.rounds):
         exact = enumerated.steps(cast(Quadratic, problem), algorithm, arena.rounds, arena.x0, eta)
-        return float(exact[1]["Delta_t"] if len(exact) > 1 else exact[0]["Delta_next"])
+        return exact.expected(problem, "dist2")[1]
     if algorithm.tau == 1:
         raise ValueError(f"{arena.label}: expected tau >= 2, where the first step is not binarised")
     start = np.full(problem.d, arena.x0)

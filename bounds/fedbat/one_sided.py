@@ -15,9 +15,28 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fedtheory.bounds.fedbat.quantities import AFTER, OF_STEP, steps_of
+from fedtheory.simulations.exact.enumerated import Round, Scheduled
+from fedtheory.simulations.exact.outcomes import Drawn, Outcomes
+from fedtheory.simulations.exact.rational import square_root
+from fedtheory.simulations.exact.trace import trace
 
 F = Fraction
 _ZERO = F(0)
+_SYMBOLS = {"F_bar", "F_v", "F_bar_next", "grad_sq", "gbar_sq", "g_sq", "inner_grad", "apart_sq", "apart_bar_sq", "noise_sq",
+            "jump_sq", "spread_x"}  # fmt: skip
+
+
+class _At(NamedTuple):
+    """A function at a point."""
+
+    x: Drawn
+    value: Fraction
+    gradient: Drawn
 
 
 @dataclass(frozen=True)
@@ -58,6 +77,11 @@ class Kinked:
         ends = [low, *(y for y, _ in self.corners if low < y < high), high]
         area = sum(((b - a) * (self.gradient(a) + self.gradient(b)) / 2 for a, b in pairwise(ends)), F(0))
         return area if x >= 0 else -area
+
+    def at(self, x: Drawn) -> _At:
+        """The function at a point that is not random."""
+        ((at,),) = x.values
+        return _At(x, self.value(at), Drawn(np.array([[self.gradient(at)]]), x.weights))
 
     @cached_property
     def minimum(self) -> Fraction:
@@ -108,32 +132,20 @@ class Run:
 @cache
 def symbols(run: Run) -> tuple[Mapping[str, Fraction], ...]:
     """The symbols of the statements, step by step; each step also has the sums over the whole run."""
-    N, F_all = len(run.clients), mean(run.clients)
-    points = [run.start] * N
+    N, F_all, now = len(run.clients), mean(run.clients), Outcomes(np.array([F(1)]))
+    x, zero, rates = Drawn(np.array([[run.start]]), now), Drawn(np.array([[F(0)]]), now), (run.eta,) * run.tau
     largest, rows = F(0), list[dict[str, Fraction]]()
-    for t in range(run.T):
-        gradients = [f.gradient(w) for f, w in zip(run.clients, points, strict=True)]
-        largest = max(largest, *map(abs, gradients))
-        w_bar, g_bar = sum(points, F(0)) / N, sum(gradients, F(0)) / N
-        full, after = F_all.gradient(w_bar), w_bar - run.eta * g_bar
-        apart = (full - g_bar) ** 2
-        rows.append(
-            {
-                "F_bar": F_all.value(w_bar), "F_v": F_all.value(after), "F_bar_next": F_all.value(after),
-                "grad_sq": full**2, "gbar_sq": g_bar**2, "g_sq": g_bar**2, "inner_grad": full * g_bar,
-                "apart_sq": apart, "apart_bar_sq": apart, "noise_sq": F(0), "jump_sq": F(0),
-                "spread_x": sum(((w_bar - w) ** 2 for w in points), F(0)) / N,
-            }
-        )  # fmt: skip
-        points = [w - run.eta * g for w, g in zip(points, gradients, strict=True)]
-        if (t + 1) % run.tau == 0:
-            points = [after] * N
-    final = sum(points, F(0)) / N
-    least = F_all.minimum
+    for _ in range(run.T // run.tau):
+        found = trace(Scheduled(run.tau, 1.0, schedule=rates), run.clients, x, zero, run.eta, range(N),
+                      lambda *_: zero, coder=lambda messages: messages)  # fmt: skip
+        steps = steps_of(Round({(): found}, run.tau, rates, lambda *_: zero, None, ()))
+        rows += [{name: of(s) for name, of in (OF_STEP | AFTER).items() if name in _SYMBOLS} for s in steps]
+        largest, x = max([largest, *(step.gradient.square for step in found.steps)]), found.end
+    (final,), least = x.mean, F_all.minimum
     whole = {
         "N": F(N), "K": F(N), "tau": F(run.tau), "T": F(run.T), "R": F(run.T, run.tau), "L": run.L, "p_sq": F(1, N),
         "eta": run.eta, "eta_t": run.eta, "eta_start": run.eta, "eta_later": run.eta, "q": F(0), "sigma": F(0),
-        "G": max(largest, *(abs(f.gradient(w)) for f, w in zip(run.clients, points, strict=True))),
+        "G": square_root(max([largest, *(f.gradient(final) ** 2 for f in run.clients)]), "G^2"),
         "F_0": F_all.value(run.start), "F_T": F_all.value(final), "f_gap": F_all.value(run.start) - least,
         "Gamma": least - sum((f.minimum for f in run.clients), F(0)) / N,
         "avg_step_grad_sq": sum((row["grad_sq"] for row in rows), F(0)) / run.T,

@@ -2,7 +2,7 @@
 
 An instance is a run of the recursion that the paper analyses: one or two rounds on piecewise quadratics in one or two
 coordinates, with noise of two values.  Every symbol of a statement is then a fraction, by
-`fedtheory.simulations.exact.rounds.fedbat`.
+`fedtheory.bounds.fedbat.quantities`.
 
 In d = 2 coordinates q = 1, in one q = 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
 modulus, mu the smallest.  All else follows from what the statement assumes (`catalogue.properties`): what it does not
@@ -30,17 +30,16 @@ from typing import Any, Literal, get_args
 
 import sympy
 
+from fedtheory.bounds.fedbat.quantities import OF_CLIENTS, OF_ENTRIES, OF_LOWEST, OF_STAR, in_numbers, steps_of
 from fedtheory.bounds.trials.claims import balance, condition, inequalities, rescaled, symbols_of, unassumed
 from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.simulations.exact.enumerated import Run, rounds
 from fedtheory.simulations.exact.rational import Fraction
-from fedtheory.simulations.exact.rounds.fedbat import Run, follow
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
 
 Appendix = Literal["C", "D", "E"]
-_OF_ENTRIES = ("w_mean", "v_mean")
-_OF_CLIENTS = ("x_star_k", "spread_k", "moved_k_sq", "steps_sum", "steps_sum_w", "steps_sq", "steps_sq_w")
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
 _OF_STEP = ("eta_t", "eta_start", "eta_later", "t", "t_0")
 
@@ -69,8 +68,7 @@ class BinarisedForm(Form):
         return -inf, inf if self.lacks(Property.SMOOTH_ABOVE) else 1
 
 
-_MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "global_gap", "gap_t", "Delta_t", "Delta_next",
-           "v_dist", "A_1", "inner_star", "inner_down", "x_star_sq", "x_star_k"}  # fmt: skip
+_MINIMA = {*OF_LOWEST, *OF_STAR, "x_star_k"}
 
 
 def form_of(statement: Statement) -> list[BinarisedForm]:
@@ -107,8 +105,18 @@ def _appendix(statement: Statement) -> Appendix | None:
 
 @lru_cache(maxsize=20_000)
 def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """`follow`, cached."""
-    return follow(run)
+    """The quantities of every step of the run, by the paper's symbols: fractions in, fractions out."""
+    every = (in_numbers(s, run.K is not None) for several in rounds(run) for s in steps_of(several))
+    return tuple(times | row for times, row in zip(_times(run), every, strict=True))
+
+
+def _times(run: Run) -> list[dict[str, Any]]:
+    """The numbers of each step, and its learning rates."""
+    return [
+        {"eta_t": run.rates[t], "eta_start": run.rates[t - t % run.tau], "eta_later": run.rates[t + run.tau],
+         "t": t, "t_0": t - t % run.tau}
+        for t in range(run.steps)
+    ]  # fmt: skip
 
 
 def fits(run: Run, to: BinarisedForm) -> bool:
@@ -142,8 +150,20 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
     claims = to.also if further else to.inequalities
     if not claims or not fits(run, to):
         return
-    rows = measured(run)
     curvatures = run.curvatures
+    known: dict[str, Any] = {
+        "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": run.h[0][0] * 0 + 1,
+        "p_sq": sum(p * p for p in run.p), "q": run.d - 1, "eta": run.rates[0],
+    }  # fmt: skip
+    if min(curvatures) > 0:
+        known["mu"] = min(curvatures)
+    constants = rescaled(known, to.factors)
+    for times in _times(run):  # rates that do not increase: the largest up to a round later must do for eta_later, too
+        t, values = times["t"], constants | times
+        largest = values | {"eta_later": max(run.rates[t + 1 : t + run.tau + 1])}
+        if not all(condition.holds(values) and condition.holds(largest) for condition in to.conditions):
+            return
+    rows = measured(run)
     G, sigma = (
         "w" if to.lacks(assumed) and not to.lacks(elsewhere) else "x"
         for assumed, elsewhere in (
@@ -151,29 +171,21 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
             (Property.VARIANCE, Property.VARIANCE_ELSEWHERE),
         )
     )
-    constants: dict[str, Any] = {
-        "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": run.h[0][0] * 0 + 1,
-        "p_sq": sum(p * p for p in run.p), "q": run.d - 1, "eta": run.rates[0],
+    squares = {
         "G_squared": max(row[f"largest_{G}"] for row in rows),
         "sigma_sq": max(row[f"noise_{sigma}_most"] for row in rows),
-    }  # fmt: skip
-    if min(curvatures) > 0:
-        constants["mu"] = min(curvatures)
-    constants = rescaled(constants, to.factors)
-    every = [{**constants, **row} for row in rows]
-    for values in every:  # rates that do not increase: the largest up to a round later must do for eta_later, too
-        largest = {**values, "eta_later": max(run.rates[values["t"] + 1 : values["t"] + run.tau + 1])}
-        if not all(condition.holds(values) and condition.holds(largest) for condition in to.conditions):
-            return
-    for t, values in enumerate(every):
+    }
+    constants = rescaled(known | squares, to.factors)
+    for t, row in enumerate(rows):
+        values = {**constants, **row}
         present = {*values, "G", "sigma"}
         for claim in claims:
             symbols = claim.symbols
             if not symbols <= present:
                 continue
-            count = run.N if symbols & set(_OF_CLIENTS) else run.d if symbols & set(_OF_ENTRIES) else 1
+            count = run.N if symbols & OF_CLIENTS.keys() else run.d if symbols & OF_ENTRIES.keys() else 1
             for k in range(count):
-                at = {n: v[k] if isinstance(v, list) and k < len(v) else v for n, v in values.items()}
+                at = values | {n: values[n][k] for n in symbols & {*OF_CLIENTS, *OF_ENTRIES}}
                 yield Occurrence(balance(claim, at), {"t": t, "k": k + 1})
 
 

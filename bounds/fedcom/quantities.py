@@ -43,8 +43,8 @@ def _from_start(t: Trace) -> list[list[Any]]:
 
 # Of a round alone
 OF_ROUND: Mapping[str, Quantity] = {
-    "message_sq": lambda t: mean(t.codes).square,
-    "tracked_message_sq": lambda t: mean(t.codes).square,
+    "message_sq": lambda t: mean(t.coded[-1][1]).square,
+    "tracked_message_sq": lambda t: mean(t.coded[-1][1]).square,
     "inner": lambda t: t.start.gradient @ mean(t.total(s.stochastic for s in steps) for steps in t.turns),
     "grad_sq": FIELD["grad_sq"],
     "grad_sq_sum_mean": lambda t: t.sum(s.gradient.square for s in t.steps) / len(t.turns),

@@ -255,7 +255,7 @@ def compression_gap(run: Run) -> Fraction:
         return _ZERO
     if not run.bend:
         raise ValueError(f"{run}: expected one coin for all clients, or a bend (0 for quadratics), to have G_q")
-    messages = [np.array([x.values[0] for x in t.messages]) for t in traces(run)]
+    messages = [np.array([x.values[0] for x in t.coded[-1][0]]) for t in traces(run)]
     return max(_ZERO, *(max(run.q * ((x**2).sum(0) - x.sum(0) ** 2) / run.m**2) for x in messages))
 
 

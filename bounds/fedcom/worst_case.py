@@ -93,11 +93,11 @@ def _error(name: str, given: Properties, sign: int) -> Vector:
 
 def _of_compressors(outcomes: Sequence[Sequence[Trace]], q: Fraction, given: Properties) -> dict[str, Quadratic]:
     """What the assumptions say of compressors, as forms >= 0."""
-    messages = {f"{j}:{i}": x for i, traces in enumerate(outcomes) for j, x in enumerate(traces[0].messages)}
+    messages = {f"{j}:{i}": x for i, traces in enumerate(outcomes) for j, x in enumerate(traces[0].coded[-1][0])}
     found: dict[str, Quadratic] = {}
     if Property.COMPRESSION_DRIFT in given:
         for i, traces in enumerate(outcomes):
-            name, plain = f"mean:{i}", total(traces[0].messages) / len(traces[0].messages)
+            name, plain = f"mean:{i}", total(traces[0].coded[-1][0]) / len(traces[0].coded[-1][0])
             messages[name] = plain
             of_mean = mean((plain + _error(name, given, sign)).square for sign in (1, -1))
             found[f"compression drift {i}"] = number("G_q") - mean(map(OF_ROUND["message_sq"], traces)) + of_mean

@@ -187,16 +187,18 @@ class FedBAT:
                 continue
             if np.any(s == warm_up):  # line 17, (13)
                 initial = _where(s == warm_up, layers.mean(abs(m)), initial)
-            # lines 18 and 20, (14), with (8), (9) and (10)
-            alpha, zeta = self._alpha(layers, m, initial, exponent), coins.step(s).uniform(problem.d)
-            of_entry = layers.spread(alpha)
             plain = (s < warm_up) | unbinarised
+            if self.step_size == "max":  # (8) is 1: no entry is larger than alpha, which is not learned
+                mhat = _where(plain, m, self.compressor(m, coins.step(s), layers))
+                watch(w + mhat)
+                m = m - rate * problem.gradient(w + mhat, clients, draw.step(s))
+                continue
+            # lines 18 and 20, (14), with (8), (9) and (10)
+            alpha, zeta = self._alpha(initial, exponent), coins.step(s).uniform(problem.d)
+            of_entry = layers.spread(alpha)
             mhat = _where(plain, m, binarise(m, of_entry, zeta))
             watch(w + mhat)
             g = problem.gradient(w + mhat, clients, draw.step(s))
-            if self.step_size == "max":  # (8) is 1: no entry is larger than alpha, which is not learned
-                m = m - rate * g
-                continue
             by_m, by_alpha = derivatives(m, of_entry, zeta)
             m = m - rate * (g * _where(plain, 1.0, by_m))
             slope = layers.sum(g * _where(plain, 0.0, by_alpha))
@@ -208,16 +210,22 @@ class FedBAT:
             initial = _where(self.tau == warm_up, layers.mean(abs(m)), initial)
         # lines 23 and 24
         if self.sent == "all":
-            alpha = layers.spread(self._alpha(layers, m, initial, exponent))
-            sent = binarise(m, alpha, coins.step(self.tau).uniform(problem.d))
+            coin = coins.step(self.tau)
+            if self.step_size == "max":
+                sent = self.compressor(m, coin, layers)
+            else:
+                sent = binarise(m, layers.spread(self._alpha(initial, exponent)), coin.uniform(problem.d))
             mhat = _where(unbinarised, m, sent)
         # line 7, (11)
         return x + aggregated(problem, chosen, mhat if clients is chosen else at_clients(mhat, chosen, x))
 
-    def _alpha(self, layers: Layers, m: Array, initial: Array, exponent: Array) -> Array:
+    def compressor(self, m: Array, coin: Draw, layers: Layers) -> Array:
+        """S(m, alpha) as Section 4 has it, alpha the largest size in each layer: (E, N, K, d)."""
+        found: Array = binarise(m, layers.spread(layers.largest(abs(m))), coin.uniform(m.shape[-1]))
+        return found
+
+    def _alpha(self, initial: Array, exponent: Array) -> Array:
         """The step sizes, (E, N, K, layers)."""
-        if self.step_size == "max":
-            return layers.largest(abs(m))
         alpha = step_size(initial, self.rho, exponent)
         return alpha if self.clamp is None else namespace(alpha).clip(alpha, *self.clamp)
 

@@ -40,12 +40,13 @@ class RandomVector:
     """
 
     values: Numbers
-    weights: Numbers
+    weights: Any
 
     def __add__(self, other: RandomVector | float) -> RandomVector:
         if not isinstance(other, RandomVector):
             return self if other == 0 else NotImplemented
-        return RandomVector(self.values + other.values, self.weights)
+        mine, others, weights = self._beside(other)
+        return type(self)(mine + others, weights)
 
     def __radd__(self, zero: float) -> RandomVector:
         """0 + v: an array of zeros to which an algorithm adds."""
@@ -54,18 +55,23 @@ class RandomVector:
     def __sub__(self, other: RandomVector | float) -> RandomVector:
         if not isinstance(other, RandomVector):
             return self if other == 0 else NotImplemented
-        return RandomVector(self.values - other.values, self.weights)
+        mine, others, weights = self._beside(other)
+        return type(self)(mine - others, weights)
 
     def __rsub__(self, zero: float) -> RandomVector:
         return -self if zero == 0 else NotImplemented
 
     def __mul__(self, factor: Any) -> RandomVector:
-        return RandomVector(self.values * self._number(factor), self.weights)
+        return type(self)(self.values * self._number(factor), self.weights)
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: Any) -> RandomVector:
-        return RandomVector(self.values / self._number(number), self.weights)
+        return type(self)(self.values / self._number(number), self.weights)
+
+    def _beside(self, other: RandomVector) -> tuple[Numbers, Numbers, Any]:
+        """The values of both in the same columns, and the weights of these."""
+        return self.values, other.values, self.weights
 
     def _number(self, factor: Any) -> Any:
         """A number of the algorithm; beside fractions the float itself, which is one."""
@@ -74,7 +80,7 @@ class RandomVector:
         return Fraction(float(factor)) if isinstance(factor, float | np.integer) else factor
 
     def __neg__(self) -> RandomVector:
-        return RandomVector(-self.values, self.weights)
+        return type(self)(-self.values, self.weights)
 
     @classmethod
     def constant(cls, v: Any, weights: Numbers, outcomes: bool) -> RandomVector:
@@ -86,7 +92,7 @@ class RandomVector:
     @property
     def coordinates(self) -> list[RandomVector]:
         """Each coordinate alone."""
-        return [RandomVector(row[None], self.weights) for row in self.values]
+        return [type(self)(row[None], self.weights) for row in self.values]
 
     @classmethod
     def of_coordinates(cls, several: Iterable[RandomVector]) -> RandomVector:
@@ -129,20 +135,26 @@ class Function(Protocol):
 
 
 class _Mean:
-    """The mean of functions at a point; computed where it is asked for."""
+    """The mean of functions at a point, by their weights; computed where it is asked for."""
 
-    def __init__(self, functions: Sequence[Function], x: Any) -> None:
-        self.x, self.points = x, [function.at(x) for function in functions]
+    def __init__(self, functions: Sequence[Function], x: Any, weights: Sequence[Any] | None) -> None:
+        self.x, self.points, self.weights = x, [function.at(x) for function in functions], weights
 
     @cached_property
     def value(self) -> Any:
         """The mean of their expected values."""
-        return _sum([point.value for point in self.points]) / len(self.points)
+        return _mean([point.value for point in self.points], self.weights)
 
     @cached_property
     def gradient(self) -> Any:
         """The mean of their gradients."""
-        return _sum([point.gradient for point in self.points]) / len(self.points)
+        return _mean([point.gradient for point in self.points], self.weights)
+
+
+def _mean(items: Sequence[Any], weights: Sequence[Any] | None) -> Any:
+    if weights is None:
+        return _sum(items) / len(items) if len(items) > 1 else items[0]
+    return _sum([item * weight for item, weight in zip(items, weights, strict=True)])
 
 
 def _sum(items: Sequence[Any]) -> Any:
@@ -191,8 +203,8 @@ class Trace:
     zero            the vector 0
     steps           turn after turn
     before, memory  before and after the round: name -> the server's vector, or those of all clients
-    messages        what the clients compress, turn after turn
-    codes           what arrives of them
+    coded           time after time, what the clients compress, turn after turn, and what arrives of it
+    weights         of the clients, of sum 1; None: equal
     known           the quantities of the trace that were asked for
     """
 
@@ -203,8 +215,8 @@ class Trace:
     steps: tuple[Step, ...]
     before: Mapping[str, Any] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
-    messages: Sequence[Any] = ()
-    codes: Sequence[Any] = ()
+    coded: Sequence[tuple[Sequence[Any], Sequence[Any]]] = ()
+    weights: Sequence[Any] | None = None
     known: dict[Callable[[Trace], Any], Any] = field(default_factory=dict)
 
     def of(self, quantity: Callable[[Trace], Any]) -> Any:
@@ -220,7 +232,11 @@ class Trace:
 
     def F(self, x: Any) -> At:
         """The mean of the clients' functions at a point."""
-        return _Mean(self.functions, x)
+        return _Mean(self.functions, x, self.weights)
+
+    def mean(self, items: Iterable[Any]) -> Any:
+        """The mean over all clients of vectors, or of numbers, by the clients' weights."""
+        return _mean(list(items), self.weights)
 
     @cached_property
     def start(self) -> At:
@@ -259,6 +275,11 @@ class _Turns(NamedTuple):
     first: int
     k: int = 0
     coin: float | None = None
+
+    @property
+    def local(self) -> _Turns:
+        """Those of the local steps."""
+        return self
 
     def step(self, k: int) -> _Turns:
         """Those at local step k."""
@@ -324,10 +345,15 @@ class _Problem:
     functions: Sequence[Function]
     noise: Noise
     apart: bool = False
-    steps: list[Step] = field(default_factory=list)
-    weights: None = None
+    weights: NDArray[Any] | None = None
     d: int = 1
     name: str = "a trace"
+    made: list[Step] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """All entries together."""
+        return {"all": slice(0, self.d)}
 
     @property
     def M(self) -> int:
@@ -344,7 +370,7 @@ class _Problem:
             function, turn = self.functions[who], draw.first + i
             found = Step(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k, at))
             if not lead:
-                self.steps.append(found)
+                self.made.append(found)
             return found.stochastic
 
         return self._each(x, client, step)
@@ -378,15 +404,15 @@ class _Compressor:
     """In place of a compressor that draws: it keeps what it is asked for."""
 
     coder: Coder
-    messages: Sequence[Any] = ()
-    codes: Sequence[Any] = ()
+    zero: Any
+    coded: list[tuple[Sequence[Any], Sequence[Any]]] = field(default_factory=list)
     shared: bool = False
 
-    def __call__(self, x: Array, draw: _Turns) -> Array:
+    def __call__(self, x: Array, draw: _Turns, *_: Any) -> Array:
         """What arrives of the clients' vectors x (1, 1, S, 1)."""
-        self.messages = x[0, 0, :, 0].tolist()
-        self.codes = list(self.coder(self.messages))
-        return _cells(self.codes, False)
+        messages = _vectors(x, self.zero, False)
+        self.coded.append((messages, list(self.coder(messages))))
+        return _cells(self.coded[-1][1], False)
 
 
 def _exact(algorithm: Algorithm) -> Algorithm:
@@ -411,6 +437,7 @@ def trace(
     coin: float | None = None,
     coder: Coder | None = None,
     apart: bool = False,
+    weights: Sequence[Any] | None = None,
 ) -> Trace:
     """A round of the algorithm from x, by its own `round`.
 
@@ -420,14 +447,15 @@ def trace(
     coin          the number in [0, 1) that the server draws, if it draws one
     coder         in place of the algorithm's compressor
     apart         whether the algorithm looks at single coordinates, as one with blocks does; for vectors in numbers
+    weights       of the clients, as in `Trace`
 
     Raises ValueError, with the line and the reason, for an algorithm that these vectors cannot go through, such as one that
     looks at entries.
     """
-    problem, found, given = _Problem(functions, noise, apart), _exact(algorithm), None
-    problem.d = len(_parts(x, apart))
+    shares = None if weights is None else np.array(weights)
+    problem, found, given = _Problem(functions, noise, apart, shares, len(_parts(x, apart))), _exact(algorithm), None
     if coder is not None:
-        given = _Compressor(coder)
+        given = _Compressor(coder, zero)
         object.__setattr__(found, "compressor", given)
     step, kept = (
         np.empty((1, 1, 1), dtype=object),
@@ -442,9 +470,9 @@ def trace(
         own = [one for one in extract_tb(error.__traceback__) if one.name != "trace" and one.filename != __file__]
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})" if own else ""
         raise ValueError(f"{type(algorithm).__name__} cannot be traced: {error}{where}") from None
-    steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
-    told = () if given is None else (given.messages, given.codes)
-    return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, *told)
+    steps = sorted(problem.made, key=lambda one: (one.turn, one.k))
+    coded = () if given is None else given.coded
+    return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, coded, weights)
 
 
 def _cells(value: Any, apart: bool) -> Array:
@@ -478,10 +506,14 @@ LAWS = ("independent", "shared", "biased", "one order")
 
 
 class PiecewiseQuadratic:
-    """A client's function x'Hx / 2 + b'x, and in one coordinate bend max(x, 0)^2 / 2 more."""
+    """A client's function x'Hx / 2 + b'x, and bend max(x, 0)^2 / 2 more.
+
+    H     (d, d), or (d, 1): its diagonal
+    bend  a number, in one coordinate, or (d, 1), of each
+    """
 
     def __init__(self, H: Numbers, b: RandomVector, bend: Any = 0) -> None:
-        self.H, self.b, self.bend = H, b, bend
+        self.H, self.b, self.bend, self.bent = H, b, bend, bool(np.any(bend))
         self.known: dict[int, _AtVector] = {}  # by the vector's identity: x and 0 are asked for many times
 
     def at(self, x: RandomVector) -> _AtVector:
@@ -501,10 +533,10 @@ class _AtVector:
     def gradient(self) -> RandomVector:
         """The gradient."""
         f, values = self.function, self.x.values
-        straight = f.H @ values + f.b.values
-        return RandomVector(
-            straight + f.bend * np.where(values > 0, values, 0 * values) if f.bend else straight, self.x.weights
-        )
+        straight = (f.H * values if f.H.shape[1] == 1 else f.H @ values) + f.b.values
+        if f.bent:
+            straight = straight + f.bend * np.where(values > 0, values, 0 * values)
+        return type(self.x)(straight, self.x.weights)
 
     @cached_property
     def value(self) -> Any:

@@ -117,7 +117,7 @@ def test_the_first_distance_is_that_after_one_step() -> None:
         binarised.x0,
         float(steps_of(binarised)[0][0]),
     )
-    assert first_distance(binarised) == exact[1]["Delta_t"]
+    assert first_distance(binarised) == exact.expected(build(binarised.problem), "dist2")[1]
 
 
 def test_all_outcomes_against_many_runs() -> None:

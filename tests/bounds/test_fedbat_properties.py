@@ -17,7 +17,7 @@ from sympy import Rational
 
 from fedtheory.bounds.fedbat.rounds import BinarisedForm, cases, fits, form_of
 from fedtheory.simulations.binarisation import error, law, mean_size
-from fedtheory.simulations.exact.rounds.fedbat import Run
+from fedtheory.simulations.exact.enumerated import Run
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Bound
 

@@ -13,7 +13,7 @@ import sympy
 from sympy import Eq, Ge, Le, Rational
 
 from fedtheory.bounds.fedbat.rounds import ROUNDS, cases, drawn, ends, evidence, fits, form_of, measured
-from fedtheory.simulations.exact.rounds.fedbat import Run, follow
+from fedtheory.simulations.exact.enumerated import Run
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.symbols import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
 from fedtheory.theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
@@ -202,7 +202,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     """At the witness the conditions hold at every step, and the relation that it names does not, with sympy's numbers."""
     w = found.witness
     run = of_witness(w)
-    rows, definitions = follow(run), dict(statement.where)
+    rows, definitions = measured(run), dict(statement.where)
     sigma, G = ("x" if f"fedbat.assump{i}.corrected" in statement.assumes else "w" for i in (3, 4))
     curvatures = run.curvatures
     assert max(curvatures) <= 1 or not {"fedbat.assump1", "fedbat.assump1.corrected"} & {*statement.assumes}
@@ -258,7 +258,7 @@ def test_tau_before_C() -> None:
 def test_the_noise_where_the_gradient_is_taken() -> None:
     """Lemma 2: noise that grows with the first coordinate, which binarisation spreads."""
     w = verdict("fedbat.lemma2").witness
-    row = follow(of_witness(w))[w["t"]]
+    row = measured(of_witness(w))[w["t"]]
     assert F(w["left"]) == row["noise_sq"] > row["noise_w_sq"]
     assert w["relation"] == "noise_sq <= ..." and w["N"] == 1
 
@@ -287,7 +287,7 @@ def test_an_equality_that_is_a_bound() -> None:
     """(41), first line, at t = 0, where all x = w: C is less than its bound by convexity."""
     w = verdict("fedbat.eq41").witness
     assert w["relation"].startswith("Eq(C, ") and w["t"] == 0
-    (row, *_) = follow(of_witness(w))
+    (row, *_) = measured(of_witness(w))
     e = row["eta_t"]
     C = 4 * e**2 * row["local_gap"] - 2 * e * row["star_gap"]
     factor = 2 * e * (1 - 2 * e)
@@ -371,7 +371,7 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
         if not any(True for _ in cases(run, to)):
             continue
         count += 1
-        for row in follow(run):
+        for row in measured(run):
             symbols = {**row, "N": run.N, "K": run.K or run.N, "tau": run.tau, "L": to.factors.get("L", 1),
                 "mu": min(curvatures)}  # fmt: skip
             symbols |= {"p_sq": sum(a * a for a in run.p), "eta": run.rates[0]}

@@ -100,7 +100,7 @@ def test_what_cannot_be_decided_is_said() -> None:
     with pytest.raises(ValueError, match=r"Scaffnew cannot be traced: .* expected a coin \(baselines.py, line"):
         best_constant(Scaffnew(1.0, 0.5), NEXT, DIST, of=CLASS, M=2, eta=ETA)
     with pytest.raises(
-        ValueError, match=r"FedCOMGATE cannot be traced: it draws numbers that are not given here: local"
+        ValueError, match=r"FedCOMGATE cannot be traced: it draws numbers that are not given here: keys"
     ):
         best_constant(FedCOMGATE(1, 1.0, compressor=RandK(1)), NEXT, DIST, of=CLASS, M=2, eta=ETA)
     with pytest.raises(ValueError, match="1 orders, 1 coins, 256 signs of noise: expected 64 outcomes at most"):

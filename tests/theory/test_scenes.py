@@ -15,12 +15,13 @@ import sympy
 
 from fedtheory import cli
 from fedtheory.bounds import worst_cases
+from fedtheory.bounds.fedbat import rounds as exact_fedbat
 from fedtheory.bounds.fedbcgd import runs as exact_fedbcgd
 from fedtheory.bounds.fedcom import runs as exact_fedcom
 from fedtheory.bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory.brackets import needed
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
-from fedtheory.simulations.exact.rounds import fedbat as exact_fedbat
+from fedtheory.simulations.exact import enumerated
 from fedtheory.simulations.exact.trace import round_in_numbers
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
@@ -226,7 +227,7 @@ def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: i
     statement, F = catalogue.find(f"fedbat.{name}"), Fraction
     rounds, w, eta, sigma = worst_cases.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
     sampled = name in ("eq57.corrected.sharp", "eq64.corrected", "eq71.corrected.sharp")
-    run = exact_fedbat.Run(
+    run = enumerated.Run(
         h=tuple((h,) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), p=(F(1, 2), F(1, 2)), w0=(w,),
         rates=(eta,) * (2 * tau), tau=tau, steps=tau, noise=(((sigma,),) * 2, ((F(0),),) * 2), K=K if sampled else None,
         bend=tuple((bend,) for _, bend, _ in BENT),
@@ -241,7 +242,7 @@ def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: i
         lowest = -b / h if -b / h <= 0 else -b / (h + bend)
         given |= {f"f{k}*": value(BENT[k], lowest), f"w{k}*": lowest}
     at = known(scene, own, given, sigma)
-    row = exact_fedbat.follow(run)[-1]
+    row = exact_fedbat.measured(run)[-1]
     exact = {name: one[0] if isinstance(one, list) else one for name, one in row.items()}
     compared(scene, at, exact, least=1)
 

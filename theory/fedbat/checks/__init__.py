@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedtheory.theory.fedbat.checks import claims, ledgers, operator, sharp, tables, tight
-from fedtheory.theory.proofs import scenes, units
+from fedtheory.theory.fedbat.checks import claims, ledgers, operator, sharp, tables
+from fedtheory.theory.proofs import units
 from fedtheory.theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
 OPEN = tables.OPEN
-ROUNDS = tight.ROUNDS
 
 
 def evidence() -> Iterator[Evidence]:
@@ -18,4 +17,3 @@ def evidence() -> Iterator[Evidence]:
     yield from units.evidence("fedbat")
     for part in (ledgers, sharp, operator, claims, tables):
         yield from part.evidence()
-    yield from scenes.evidence("fedbat", ROUNDS)

@@ -1,0 +1,310 @@
+"""The quantities of FedBAT's steps in fractions: by hand, against floats, and against runs of the algorithm."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtheory.bounds.fedbat.quantities import OF_CLIENTS
+from fedtheory.bounds.fedbat.rounds import measured
+from fedtheory.simulations.algorithms.fedbat import FedBAT
+from fedtheory.simulations.binarisation import law
+from fedtheory.simulations.draws import Draw, Draws
+from fedtheory.simulations.exact.enumerated import Run, rounds
+from fedtheory.simulations.problems.quadratic import Quadratic
+
+F = Fraction
+HALF = F(1, 2)
+Point = tuple[Fraction, ...]
+
+
+def vectors(*rows: Any) -> tuple[Point, ...]:
+    return tuple(tuple(map(F, row)) for row in rows)
+
+
+def a_run(h: Any, b: Any, w0: Any, tau: int, steps: int, **other: Any) -> Run:
+    """Shares alike, a constant learning rate of 1/4 and no noise, unless told otherwise."""
+    h, b = vectors(*h), vectors(*b)
+    nothing = vectors(*[[0] * len(w0)] * len(h))
+    given: dict[str, Any] = {
+        "p": (F(1, len(h)),) * len(h), "rates": (F(1, 4),) * (steps + tau), "noise": (nothing, nothing),
+    } | other  # fmt: skip
+    return Run(h, b, w0=tuple(map(F, w0)), tau=tau, steps=steps, **given)
+
+
+def falling(rate: Any, by: int, count: int) -> tuple[Fraction, ...]:
+    return tuple(F(rate) * by / (by + t) for t in range(count))
+
+
+TWO = a_run([(1, HALF), (F(1, 4), 1)], [(1, 0), (-1, 2)], (1, -1), 2, 3)
+NOISE = (vectors((1, 0), (HALF, -1)), vectors((-1, 2), (0, HALF)))
+RUNS = {
+    "two clients": TWO,
+    "weighted": replace(TWO, p=(F(1, 6), F(5, 6)), rates=falling(HALF, 3, 5)),
+    "noise": replace(TWO, noise=NOISE, p=(F(1, 3), F(2, 3)), steps=2),
+    "noise of one client": replace(TWO, noise=(NOISE[0], vectors((0, 0), (0, 0))), steps=2),
+    "one noise for both": replace(TWO, noise=NOISE, p=(F(1, 3), F(2, 3)), steps=2, common=("noise",)),
+    "one zeta for both": replace(TWO, p=(F(1, 3), F(2, 3)), common=("binarisation",)),
+    "one of two": replace(TWO, K=1),
+    "one of two, noise": replace(TWO, K=1, noise=NOISE, steps=2),
+    "both of two": replace(TWO, K=2, rates=falling(1, 2, 5)),
+    "two of three": a_run([(1, 1), (HALF, 1), (1, 0)], [(1, 0), (0, -2), (1, 1)], (0, 1), 1, 2, K=2),
+    "three coordinates": a_run([(1, HALF, F(1, 4))], [(1, -1, 2)], (1, 0, 2), 3, 3),
+    "one coordinate": a_run([(1,), (HALF,)], [(1,), (-2,)], (1,), 2, 4, noise=(vectors((1,), (0,)), vectors((1,), (1,)))),
+    "a synchronisation a step": replace(TWO, tau=1, rates=falling(1, 2, 4)),
+    "curved down": replace(TWO, h=vectors((-1, HALF), (F(1, 4), -1)), noise=NOISE, steps=2),
+    "convex together": replace(TWO, h=vectors((-HALF, 1), (1, 1))),
+    "four steps a round": a_run([(1, HALF)], [(1, -2)], (0, 1), 4, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_fractions_in_fractions_out(name: str) -> None:
+    for row in measured(RUNS[name]):
+        for symbol, value in row.items():
+            for number in value if isinstance(value, list) else [value]:
+                whole = symbol in ("t", "t_0")
+                assert isinstance(number, int) if whole else isinstance(number, numbers.Rational), symbol
+
+
+def rough(run: Run) -> Run:
+    def low(v: Any) -> Any:
+        return tuple(map(low, v)) if isinstance(v, tuple) else float(v)
+
+    names = ("h", "b", "p", "w0", "rates", "noise")
+    given: dict[str, Any] = {name: low(getattr(run, name)) for name in names}
+    return replace(run, **given)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_floats_against_fractions(name: str) -> None:
+    for row, exact in zip(measured.__wrapped__(rough(RUNS[name])), measured(RUNS[name]), strict=True):  # equal keys
+        assert set(row) == set(exact)
+        for symbol, value in exact.items():
+            np.testing.assert_allclose(row[symbol], np.array(value, dtype=float), rtol=1e-9, atol=1e-12, err_msg=symbol)
+
+
+def test_what_is_there_when() -> None:
+    """Symbols of the sample where clients are sampled, of the minimum where there is one, of synchronisation where it is."""
+    rows = {name: measured(run) for name, run in RUNS.items()}
+    for name, run in RUNS.items():
+        for t, row in enumerate(rows[name]):
+            last = (t + 1) % run.tau == 0
+            assert ({"A_bin", "A_2", "A_1_parts"} <= set(row)) is (last and run.K is not None)
+            assert ({"jump_parts", "v_moved", "v_spread", "w_mean", "v_mean"} <= set(row)) is last
+            assert last or row["jump_sq"] == 0
+            assert OF_CLIENTS.keys() - {"x_star_k"} <= set(row)
+    assert "Delta_t" not in rows["curved down"][0] and "Gamma" not in rows["curved down"][0]
+    assert "Delta_t" in rows["convex together"][0] and "Gamma" not in rows["convex together"][0]
+
+
+def test_an_outcome_by_hand() -> None:
+    """F(w) = w_1^2/2 + w_2 from (1, 0), two steps of 1/2."""
+    run = a_run([(1, 0)], [(0, 1)], (1, 0), 2, 2, rates=(HALF,) * 4)
+    first, second = measured(run)
+    # g_0 = (1, 1), m = (-1/2, -1/2): both entries are the largest, nothing is random
+    assert first["spread_x"] == second["binarised_sq"] == 0 and second["moved_sq"] == HALF
+    # g_1 = (1/2, 1), m = (-3/4, -1): the first entry becomes -1 with probability 7/8, 1 with 1/8; the error is 1 - 9/16
+    assert second["jump_sq"] == 1 - F(9, 16)
+    assert second["F_bar_next"] == F(1, 8) * F(2**2, 2) + F(7, 8) * 0 - 1
+    assert second["w_mean"] == [F(1, 4), F(-1)] == second["v_mean"]
+
+
+# --- What must be so in every run ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_nothing_here_has_a_bias(name: str) -> None:
+    for t, row in enumerate(measured(RUNS[name])):
+        if "w_mean" in row:
+            assert row["w_mean"] == row["v_mean"]
+        # E x_t^k = w_t^k, given w_t^k; E g_t = gbar_t, given x_t^k; E w = E v, given v
+        assert row["spread_x"] == row["spread_w"] + row["binarised_sq"], t
+        assert row["g_sq"] == row["gbar_sq"] + row["noise_sq"], t
+        if "Delta_t" in row:
+            assert row["Delta_next"] == row["v_dist"] + row["jump_sq"], t
+            assert row["v_dist"] == row["A_1"] + row["eta_t"] ** 2 * row["noise_sq"], t
+
+
+@pytest.mark.parametrize("w", [(1, -2), (3, 0, HALF), (1, -1), (-5,), (0, 0)])
+def test_one_binarisation(w: Any) -> None:
+    """The outcomes after a step from 0 to w are those of the law of the operator, with their chances."""
+    run = a_run([(0,) * len(w)], [tuple(-e for e in w)], (0,) * len(w), 1, 1, rates=(F(1),) * 2)
+    ((end, outcomes),) = [(t.end, t.end.weights) for one in rounds(run) for t in one.samples.values()]
+    found = dict(zip(map(tuple, end.spread(outcomes).T), outcomes.chances, strict=True))
+    alpha = F(max(map(abs, w)))
+    assert len(found) == len(outcomes.chances) and found == ({y: c for c, y in law(w, alpha)} if alpha else {w: 1})
+
+
+def test_one_zeta_for_both() -> None:
+    """Updates (1, 1/2) and (-1/2, 1), zeta in [0, 1): the signs of the clients are alike where the chances allow it."""
+    run = a_run([(0, 0)] * 2, [(-1, -HALF), (HALF, -1)], (0, 0), 1, 1, rates=(F(1),) * 2, common=("binarisation",))
+    (trace,) = next(rounds(run)).samples.values()
+    (one, two), outcomes = trace.coded[-1][1], trace.end.weights
+    found = {(*a, *b): c for a, b, c in zip(one.values.T, two.values.T, outcomes.chances, strict=True)}
+    quarter = F(1, 4)
+    assert found == {(1, 1, 1, 1): quarter * 3 / 4, (1, -1, 1, 1): quarter / 4, (1, 1, -1, 1): 9 * quarter / 4,
+                     (1, -1, -1, 1): 3 * quarter / 4}  # fmt: skip
+
+
+@pytest.mark.parametrize("K", [None, 1])
+def test_a_start_at_rest_stays_there(K: int | None) -> None:
+    """All clients at their common minimum: every quantity but the learning rates is 0, at every step."""
+    run = a_run([(1, HALF), (HALF, 1)], [(-1, -1), (-HALF, -2)], (1, 2), 2, 4, K=K)
+    for row in measured(run):
+        moving = {"t", "t_0", "eta_t", "eta_start", "eta_later", "F_bar", "F_v", "F_bar_next", "w_mean",
+                  "v_mean"}  # fmt: skip
+        for symbol in set(row) - moving:
+            assert not np.any(row[symbol]), symbol
+        assert row["F_bar"] == row["F_v"] == row["F_bar_next"]
+
+
+def test_a_client_at_rest_beside_one_that_moves() -> None:
+    """S of an update 0 is 0 while the other client's is random: only the second has an error of binarisation."""
+    run = a_run([(1, 1), (1, HALF)], [(0, 0), (1, 2)], (0, 0), 2, 2)
+    _, second = measured(run)
+    assert second["moved_k_sq"] == [0, F(5, 16)]
+    assert second["binarised_sq"] == HALF * (2 * F(1, 4) - F(5, 16))
+
+
+def test_one_coordinate_is_gradient_descent() -> None:
+    """d = 1: q = 0, nothing is random, and w_T is that of federated averaging."""
+    run = a_run([(1,), (HALF,)], [(1,), (-2,)], (1,), 2, 4, p=(F(1, 4), F(3, 4)))
+    w = [F(1), F(1)]
+    for t, row in enumerate(measured(run)):
+        assert row["binarised_sq"] == row["jump_sq"] == row["noise_sq"] == 0
+        w = [e - F(1, 4) * (h * e + b) for e, h, b in zip(w, (F(1), HALF), (F(1), F(-2)), strict=True)]
+        mean = w[0] / 4 + 3 * w[1] / 4
+        assert row["F_bar_next"] == F(5, 8) * mean**2 / 2 - F(5, 4) * mean
+        if t % 2:
+            w = [mean, mean]
+
+
+def test_steps_of_a_round_are_those_of_a_longer_run() -> None:
+    for name in ("two clients", "weighted", "one of two"):
+        run = RUNS[name]
+        assert measured(replace(run, steps=2)) == measured(run)[:2]
+
+
+def test_all_clients_sampled_are_all_clients() -> None:
+    run = RUNS["both of two"]
+    of_sample = {"A_bin", "A_2", "A_1_parts"}
+    for row, plain in zip(measured(run), measured(replace(run, K=None)), strict=True):
+        assert {n: v for n, v in row.items() if n not in of_sample} == plain
+        assert row.get("A_2", 0) == 0
+
+
+# --- The algorithm itself --------------------------------------------------------------------------------------------
+
+
+class Noisy:
+    """A run's quadratics, with its noise."""
+
+    def __init__(self, run: Run) -> None:
+        H = np.array([np.diag([float(v) for v in row]) for row in run.h])
+        b = np.array([[float(v) for v in row] for row in run.b])
+        alike = len(set(run.p)) == 1
+        self.quadratic = Quadratic(H, b, weights=None if alike else np.array([float(v) for v in run.p]))
+        self.noise = [np.array(part, dtype=float) for part in run.noise]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.quadratic, name)
+
+    def gradient(self, x: np.ndarray, client: np.ndarray, draw: Draw) -> np.ndarray:
+        """The sign of the noise is the client's, one for all coordinates."""
+        sign = np.where(draw.uniform(1) < 0.5, 1.0, -1.0)
+        constant, slope = (part[client] for part in self.noise)
+        return self.quadratic.gradient(x, client, draw) + sign * (constant + slope * x)
+
+
+COUNT = 20_000
+OF_ALGORITHM = {
+    "three clients, weighted": a_run(
+        [(1, HALF), (F(1, 4), 1), (1, 1)], [(1, 0), (-1, 2), (0, -1)], (1, -1), 1, 2, p=(F(1, 2), F(1, 3), F(1, 6))
+    ),
+    "weighted, two steps, two rounds": replace(RUNS["weighted"], rates=(HALF,) * 6, steps=4),
+    "noise, weighted, falling": replace(RUNS["noise"], rates=falling(HALF, 4, 4)),
+    "one of two, noise": RUNS["one of two, noise"],
+    "two of three": RUNS["two of three"],
+    "three coordinates": RUNS["three coordinates"],
+}
+
+
+def models(run: Run, **settings: Any) -> np.ndarray:
+    """The server's models after the run's steps, (COUNT, d), by the algorithm."""
+    falls = run.rates[0] / run.rates[1] - 1  # 1 over what the learning rates fall by
+    given: dict[str, Any] = {"K": run.K, "phi": 0.0, "step_size": "max", "gamma": float(1 / falls) if falls else None}
+    algorithm = FedBAT(run.tau, float(run.rates[0]), **(given | settings))
+    problem: Any = Noisy(run)
+    x = np.tile(np.array([float(v) for v in run.w0]), (1, COUNT, 1))
+    eta = np.full((1, 1, 1), float(run.rates[0]))
+    for r in range(run.steps // run.tau):
+        x = algorithm.round(problem, x, eta, Draws.of_seeds(np.arange(COUNT), r), lambda *_: None, {})
+    return np.asarray(x[0])
+
+
+def errors(run: Run, w: np.ndarray) -> list[float]:
+    """How many standard errors the mean model, E F(w_T) and E||w_T - w*||^2 are from the exact ones."""
+    problem: Any = Noisy(run)
+    row = measured(run)[-1]
+    star = np.linalg.solve(*(part if part.ndim == 2 else -part for part in problem.mean))
+    pairs = [*zip(w.T, row["w_mean"], strict=True), (problem.value(w), row["F_bar_next"])]
+    pairs.append((((w - star) ** 2).sum(-1), row["Delta_next"]))
+    out = []
+    for seen, exact in pairs:
+        width = seen.std(ddof=1) / np.sqrt(len(seen))
+        out.append(abs(seen.mean() - float(exact)) / width if width > 1e-12 else abs(seen.mean() - float(exact)) * 1e9)
+    return out
+
+
+@pytest.mark.parametrize("name", OF_ALGORITHM)
+def test_against_the_algorithm(name: str) -> None:
+    """Within 3.5 standard errors, at fixed seeds: for a true mean that fails once in 2000 times."""
+    run = OF_ALGORITHM[name]
+    assert run.steps % run.tau == 0
+    assert max(errors(run, models(run))) < 3.5
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("weighted, two steps, two rounds", {"sent": "printed"}),  # the result of one step less
+        ("noise, weighted, falling", {"gamma": None}),
+        ("two of three", {"K": 3}),
+    ],
+)
+def test_another_algorithm_is_told_apart(name: str, settings: dict[str, Any]) -> None:
+    run = OF_ALGORITHM[name]
+    assert max(errors(run, models(run, **settings))) > 6
+
+
+def test_another_problem_is_told_apart() -> None:
+    """Shares alike in place of the weights; noise of half the size."""
+    run = OF_ALGORITHM["weighted, two steps, two rounds"]
+    assert max(errors(run, models(replace(run, p=(HALF, HALF))))) > 6
+    run = OF_ALGORITHM["one of two, noise"]
+    quieter = tuple(tuple(tuple(v / 2 for v in row) for row in part) for part in run.noise)
+    assert max(errors(run, models(replace(run, noise=quieter)))) > 6
+
+
+def test_a_function_that_is_no_quadratic() -> None:
+    """F(w) = w^2/4 + w for w < 0 and w^2 + w for w > 0, least at -2; and F(w) = w^2/4 - w, w^2 - w, least at 1/2."""
+    zero = (((F(0),),), ((F(0),),))
+    for slope, star, least in ((F(1), F(-2), F(-1)), (F(-1), F(1, 2), F(-1, 4))):
+        for start in (F(-3), F(3)):
+            run = Run(((F(1, 2),),), ((slope,),), (F(1),), (start,), (F(1, 4),) * 3, 1, 1, zero, bend=((F(3, 2),),))
+            assert run.curvatures == [F(1, 2), F(2)]
+            (row,) = measured(run)
+            curvature = F(2) if start > 0 else F(1, 2)
+            gradient = curvature * start + slope
+            assert row["F_bar"] == curvature * start**2 / 2 + slope * start
+            assert row["grad_sq"] == row["g_sq"] == row["grads_bar_sq"] == gradient**2
+            assert row["gap_t"] == row["local_gap"] == row["F_bar"] - least and row["Gamma"] == 0
+            after = start - gradient / 4
+            assert row["Delta_t"] == (start - star) ** 2 and row["Delta_next"] == (after - star) ** 2
+            assert row["grad_next"] == ((F(2) if after > 0 else F(1, 2)) * after + slope) ** 2
