@@ -185,6 +185,7 @@ def test_a_check_that_ends_in_an_exception_is_shown(tmp_path: Path) -> None:
     )
     shown = (tmp_path / "sfl.html").read_text()
     assert failure.says in shown and 'aria-label="1 error"' in shown
+    assert failure.says in (tmp_path / f"{own.statement}.html").read_text()
 
 
 def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
