@@ -105,7 +105,9 @@ def test_every_statement_has_a_page_and_an_entry_in_the_list_of_its_paper(pages:
         entry = entries[entries.index(f'id="{c.statement.id}"') :].split("</article>")[0]
         assert f'<span class="badge {c.status}">' in own and f'<span class="badge {c.status}">' in entry
         assert (c.severity or "") in own and (c.severity or "") in entry and f'href="{c.statement.id}.html"' in entry
-        shown = [formulas.lean(piece) for p in view(c, []).parts if p.kind == "formula" for piece in p.content]
+        shown = [
+            formulas.lean(f"<span>{piece}") for p in view(c, []).parts if p.kind == "formula" for piece in p.content
+        ]
         assert all(piece in own and piece in entry for piece in shown), c.statement.id
         assert all(f"<b>{e.kind}</b>" in own for e, _ in c.verdicts)
         assert all(

@@ -15,7 +15,9 @@ _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=":
 # Attributes that say what is so without them; in JSON quotes have a backslash
 _BRACKET = re.compile(r'<mo stretchy=\\?"true\\?" fence=\\?"true\\?" form=\\?"(?:prefix|postfix)\\?">([][(){}])</mo>')
 _FENCE = re.compile(r'<mo stretchy=\\?"false\\?">([][()‖|])</mo>')  # an identifier stretches as little, and is shorter
-_DEFAULT = re.compile(r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")')
+_DEFAULT = re.compile(
+    r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")|(?<=<span><math) display="block"'
+)  # of style.css
 _LETTERS = re.compile(r'(?:<mi mathvariant=\\?"normal\\?">\w</mi>){2,}')  # of one upright word
 _TAG = re.compile(r"<(/?)(m[a-z]+)(?: [^<>]*?)?(/?)>")
 _LONG = 60  # characters of LaTeX: shorter sums stay in one piece
