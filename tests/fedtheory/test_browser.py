@@ -29,7 +29,8 @@ ROOT = Path(__file__).parents[2]
 VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence for these tests
 MEASURED = [a for a in ARENAS if a.statement == "sfl.eq54"]  # by exact expectation and by seeds
 BOUNDS = [s for s in catalogue.statements() if has_terms(s)]
-EVERY = ("index", *catalogue.names(), "explorer", "glossary", "sharper", "winners", "networks")  # pages
+STATEMENTS = ("sfl.lemma9", "fedbcgd.alg3")  # with evidence; with an algorithm beside its corrected form
+EVERY = ("index", *catalogue.names(), *STATEMENTS, "explorer", "glossary", "sharper", "winners", "networks")  # pages
 THEOREM = "sfl.thm1.strongly_convex"
 
 
@@ -483,17 +484,15 @@ def test_every_address_of_the_search_is_there(page: Page, site: Path) -> None:
     page.goto((site / "winners.html").as_uri())
     addresses = set(page.evaluate("FEDTHEORY_INDEX.map(row => row[4])"))
     assert len(addresses) > len(catalogue.statements())
-    for name in {address.split("#")[0] for address in addresses}:
-        page.goto((site / name).as_uri())
-        places = [a.split("#")[1] for a in addresses if a.startswith(name) and "=" not in a]
-        assert page.evaluate("places => places.filter(place => !document.getElementById(place))", places) == [], name
+    for address in addresses:
+        name, _, place = address.partition("#")
+        assert not place or "=" in place or f'id="{place}"' in (site / name).read_text(), address
+        assert (site / name).is_file(), address
 
 
 def test_the_search_is_used_by_keyboard_on_every_page(page: Page, site: Path) -> None:
-    names = sorted(path.name for path in site.glob("*.html"))
-    assert len(names) >= 9
-    for name in names:
-        page.goto((site / name).as_uri())
+    for name in EVERY:
+        page.goto((site / f"{name}.html").as_uri())
         page.keyboard.press("/")
         assert page.evaluate("document.activeElement.id") == "q", name
     page.keyboard.type("lemma 9")
@@ -504,8 +503,7 @@ def test_the_search_is_used_by_keyboard_on_every_page(page: Page, site: Path) ->
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.id") == "q" and page.locator("#found").is_hidden()
     page.keyboard.press("Enter")
-    page.wait_for_url("**/sfl.html#sfl.lemma9")
-    expect(page.locator('[id="sfl.lemma9"]')).to_be_in_viewport()
+    page.wait_for_url("**/sfl.lemma9.html")
 
 
 def test_a_tile_lists_the_statements_that_it_counts(page: Page, site: Path) -> None:
@@ -561,15 +559,33 @@ def test_an_overview_bar_leads_to_the_statements_it_counts(page: Page, site: Pat
 
 def test_a_refuted_statement_tells_its_witness_and_leads_to_the_explorer(page: Page, site: Path) -> None:
     page.goto((site / "sfl.html").as_uri() + "#sfl.lemma9")
-    article = page.locator('[id="sfl.lemma9"]')
-    expect(article).to_contain_text("left side 1/72, right side 0, in exact arithmetic")
-    expect(article.locator(".witness").last).to_contain_text("1/72")
-    assert article.locator("math").count() >= 3
-    article.get_by_role("link", name="sfl.lemma9.corrected").first.click()
-    expect(page.locator('[id="sfl.lemma9.corrected"]')).to_be_in_viewport()
-    page.goto((site / "sfl.html").as_uri() + "#sfl.eq54")
-    page.locator('[id="sfl.eq54"]').get_by_role("link", name="open in the explorer").click()
-    expect(page.locator("#says")).to_contain_text("sfl.eq54")
+    entry = page.locator('[id="sfl.lemma9"]')
+    expect(entry).to_be_in_viewport()
+    expect(entry).to_contain_text("breaks the statement")
+    entry.get_by_role("link", name="sfl.lemma9").click()
+    expect(page.locator("main")).to_contain_text("left side 1/72, right side 0, in exact arithmetic")
+    expect(page.locator(".witness").last).to_contain_text("1/72")
+    assert page.locator("main math").count() >= 3
+    page.get_by_role("link", name="sfl.lemma9.corrected").first.click()
+    expect(page.locator("h1")).to_contain_text("sfl.lemma9.corrected")
+    page.go_back()
+    page.go_back()
+    expect(entry).to_be_in_viewport()
+    page.goto((site / "sfl.eq54.html").as_uri())
+    page.get_by_role("link", name="open in the explorer").click()
+    page.locator("#says").get_by_role("link", name="sfl.eq54").click()
+    expect(page.locator("h1")).to_contain_text("sfl.eq54")
+
+
+def test_the_statements_of_a_paper_can_be_read_one_after_the_other(page: Page, site: Path) -> None:
+    first, second, *_ = catalogue.statements("sfl")
+    page.goto((site / f"{first.id}.html").as_uri())
+    assert page.locator("[rel=prev]").count() == 0
+    page.locator("[rel=next]").click()
+    expect(page.locator("h1")).to_contain_text(second.id)
+    expect(page.locator("[rel=prev]")).to_contain_text(first.id)
+    page.get_by_role("link", name="all of sfl").click()
+    expect(page.locator(f'[id="{second.id}"]')).to_be_in_viewport()
 
 
 def test_the_pieces_of_a_formula_stand_on_one_line_in_the_font_of_the_site(page: Page, site: Path) -> None:
@@ -631,7 +647,7 @@ def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(explorer: Page) -
     expect(explorer.locator("#says")).to_have_text("There is no bound sfl.no_such; this is another one.")
 
 
-PAGES = ("index", "fedcom", "explorer", "sharper", "winners", "glossary")
+PAGES = ("index", "fedcom", "sfl.lemma9", "explorer", "sharper", "winners", "glossary")
 
 
 # Every page in light colours; in dark ones those with elements of their own, the other papers' pages in `make test-full`

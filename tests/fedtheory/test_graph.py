@@ -146,7 +146,7 @@ def test_the_keyboard_goes_from_box_to_box(opened: Page) -> None:
 
 def test_a_box_leads_to_its_statement_and_a_link_to_the_box(opened: Page) -> None:
     node = opened.locator("[id='g-fedcom.lemmaD1']")
-    assert node.get_attribute("href") == "fedcom.html#fedcom.lemmaD1"
+    assert node.get_attribute("href") == "fedcom.lemmaD1.html"
     assert node.locator("rect").evaluate("e => getComputedStyle(e).fill") == "rgb(179, 71, 0)"  # red
     opened.evaluate("location.hash = 'g-fedcom.thmE9'")
     opened.wait_for_function("document.querySelector('.graph').classList.contains('chosen')")

@@ -15,7 +15,8 @@ from fedtheory.coq import WITHOUT
 from fedtheory.figures import gallery
 from fedtheory.paper_check import anchor, generate
 from fedtheory.records import commit
-from fedtheory.site import build
+from fedtheory.site import build, formulas
+from fedtheory.site.build import view
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
@@ -65,12 +66,27 @@ def test_coq_has_accepted_the_steps_of_all_proofs() -> None:
     assert found.without_certificate == found.without_coq and found.certified == found.coq
 
 
-def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of the whole site, by name."""
     pngs = (ROOT / "figures" / "drawn").glob("*.png")
     drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
-    written = build(tmp_path, everything(), drawn, workshop=WORKSHOP)
-    assert sum(p.stat().st_size for p in written) < 20_000_000
-    pages = {p.name: p.read_text() for p in written if p.suffix == ".html"}
+    out: Path = tmp_path_factory.mktemp("site")
+    return {str(p.relative_to(out)): p.read_bytes() for p in build(out, everything(), drawn, workshop=WORKSHOP)}
+
+
+@pytest.fixture(scope="module")
+def pages(site: dict[str, bytes]) -> dict[str, str]:
+    """The pages of the site, by name."""
+    return {name: content.decode() for name, content in site.items() if name.endswith(".html")}
+
+
+def test_the_site_and_its_pages_are_small(site: dict[str, bytes]) -> None:
+    assert sum(map(len, site.values())) < 20_000_000
+    assert {name for name, content in site.items() if name.endswith(".html") and len(content) > 500_000} == set()
+
+
+def test_every_link_leads_somewhere(site: dict[str, bytes], pages: dict[str, str]) -> None:
     assert pages["index.html"].count('class="finding"') == sum(len(p.findings) for p in catalogue.papers().values())
     anchors = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}
     for name, text in pages.items():
@@ -79,15 +95,23 @@ def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> Non
             if link.startswith("https:"):
                 assert link in {paper.url for paper in catalogue.papers().values()}, (name, link)
             elif link != "data:,":
-                assert (tmp_path / (target or name)).is_file(), (name, link)
+                assert (target or name) in site, (name, link)
                 assert "=" in anchor or not anchor or anchor in anchors[target or name], (name, link)
+
+
+def test_every_statement_has_a_page_and_an_entry_in_the_list_of_its_paper(pages: dict[str, str]) -> None:
     for c in everything():
-        page = pages[f"{c.statement.paper}.html"]
-        own = page[page.index(f'id="{c.statement.id}"') :].split("</article>")[0]
-        assert f'<span class="badge {c.status}">' in own
+        own, entries = pages[f"{c.statement.id}.html"], pages[f"{c.statement.paper}.html"]
+        entry = entries[entries.index(f'id="{c.statement.id}"') :].split("</article>")[0]
+        assert f'<span class="badge {c.status}">' in own and f'<span class="badge {c.status}">' in entry
+        assert (c.severity or "") in own and (c.severity or "") in entry and f'href="{c.statement.id}.html"' in entry
+        shown = [
+            formulas.lean(f"<span>{piece}") for p in view(c, []).parts if p.kind == "formula" for piece in p.content
+        ]
+        assert all(piece in own and piece in entry for piece in shown), c.statement.id
         assert all(f"<b>{e.kind}</b>" in own for e, _ in c.verdicts)
         assert all(
-            f'#{other}"' in own
+            f'href="{other}.html"' in own
             for other in (*c.statement.assumes, *c.statement.rests_on, c.statement.corrects)
             if other
         )

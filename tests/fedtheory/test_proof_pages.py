@@ -156,17 +156,17 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-def test_a_proof_has_a_page(browser: Browser, tmp_path: Path) -> None:
+def test_a_proof_stands_on_the_page_of_its_statement(browser: Browser, tmp_path: Path) -> None:
     statement = catalogue.find("sfl.lemma9.corrected")
     verdict, found = known(statement.id)
     own = view(Checked(statement, ((ledger(statement.id), replace(verdict, written=found)),)), [])
     shutil.copytree(Path(fedtheory.__file__).parent / "site" / "assets", tmp_path / "assets")
-    shown = page("proof.html", papers=[], statuses=[], kinds=[], v=own)
-    (tmp_path / "proof.html").write_text(shown)
-    assert 'href="sfl.html#sfl.step.eq50.corrected"' in shown and "Insert <a " in shown
+    shown = page("statement.html", papers=[], status={}, v=own, before=None, after=None, pictured=False)
+    (tmp_path / "sfl.lemma9.corrected.html").write_text(shown)
+    assert 'href="sfl.step.eq50.corrected.html"' in shown and "Insert <a " in shown
     for width in (390, 1400):
         fresh = browser.new_page(viewport={"width": width, "height": 900})
-        fresh.goto((tmp_path / "proof.html").as_uri())
+        fresh.goto((tmp_path / "sfl.lemma9.corrected.html").as_uri())
         assert fresh.evaluate("document.documentElement.scrollWidth") == width
         assert fresh.locator(".proof .numbered").count() == sum(line.number > 0 for line in found.lines)
         found_by_axe = Axe().run(fresh, options={"resultTypes": ["violations"], "preload": False})

@@ -22,6 +22,7 @@ from fedtheory.theory import catalogue
         ("1/(2*L*tau)", "1/(2\u202f<i>L</i>\u202f<i>τ</i>)"),  # narrow spaces that do not break
         ("sum_k p_k, a sum of squares", "Σ<sub><i>k</i></sub> <i>p</i><sub><i>k</i></sub>, a sum of squares"),
         ("alpha' = ||m||_inf", "<i>α</i>′ = ‖<i>m</i>‖<sub>∞</sub>"),
+        ("What is true", "What is true"),
         ("xbar_t is a mean, that is all", "<i>x̄</i><sub><i>t</i></sub> is a mean, that is all"),
         ("w^(r) + x^(r+1)", "<i>w</i><sup>(<i>r</i>)</sup> + <i>x</i><sup>(<i>r</i>+1)</sup>"),
         ("c_i^+ + zeta_*^2", "<i>c</i><sub><i>i</i></sub><sup>+</sup> + <i>ζ</i><sub>*</sub><sup>2</sup>"),

@@ -1,4 +1,4 @@
-"""The pages of the site: an overview, a page for each paper, the bound explorer, who wins where, the glossary; figures."""
+"""The pages of the site: an overview, one for each paper and each statement, the explorer, the glossary, and others."""
 
 from __future__ import annotations
 
@@ -118,6 +118,7 @@ def build(
         "maps": maps,
         "networks": networks,
         "sizes": {name: _size(files["png"]) for name, files in figures.items()},
+        "status": {c.statement.id: c.status for c in checked},
         "statuses": list(count(checked)),
         "kinds": kinds(views),
         "severities": SEVERITIES,
@@ -134,10 +135,10 @@ def build(
     }
     pages = {"index.html": page("index.html", **common, **first, views=gravest_first(views))}
     for paper in papers:
-        own = common | {"kinds": kinds(paper.views), "here": paper.paper.name}  # links within the page need no file
-        pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper)
-        for v in (v for v in paper.views if v.proofs):
-            pages[f"proof_{v.statement.id}.html"] = page("proof.html", **common, v=v)
+        pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
+        for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
+            around = {"before": before, "v": v, "after": after, "pictured": v.statement.id in paper.graph}
+            pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -182,8 +183,8 @@ def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
     pages = sorted(path.name for path in (_HERE / "templates").glob("*.html"))
     own = [f"{kind}{paper}.html" for paper in catalogue.papers() for kind in ("", "graph_")]
-    proofs = [f"proof_{s.id}.html" for s in catalogue.statements()]
-    for name in ("index.html", *pages, *own, *proofs):
+    statements = [search.address(s.id) for s in catalogue.statements()]
+    for name in ("index.html", *pages, *own, *statements):
         writable(out / name, mark='content="fedtheory report"')
     for name in ("assets/file", "figures/file", "verdicts.json"):
         writable(out / name)
@@ -203,7 +204,6 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["here"] = ""  # on a paper's page its name
     made.filters["significant"] = texts.significant
     made.filters["best_text"] = texts.best_text
     made.filters["value_text"] = texts.value_text
@@ -243,6 +243,7 @@ class View:
     when: list[tuple[str, str]]  # condition, where it comes from
     where: list[str]
     links: list[tuple[str, list[str]]]  # title, ids
+    used_by: list[str]
     errata: list[Erratum]
     figures: list[gallery.Picture]
     why_open: str
@@ -262,6 +263,22 @@ class View:
         """Ids of its corrected form, or of what completes it."""
         found = catalogue.corrected_by(self.statement.id)
         return [id_ for id_ in found if id_.endswith(".corrected")] or found
+
+    @property
+    def listed(self) -> list[Part]:
+        """What the list of its paper shows of its claim: formulas, words, and an algorithm beside its corrected form."""
+        kinds = ("formula", "words") if self.statement.ours else ("formula", "words", "compared")
+        return [p for p in self.parts if p.kind in kinds]
+
+    @property
+    def says(self) -> str:
+        """In one line what is wrong, what was shown, or why nothing was."""
+        gravest = min(self.errata, key=lambda e: SEVERITIES.index(e.severity), default=None)
+        if gravest and self.checked.severity:
+            return f"Printed: {gravest.printed.rstrip('.')}. What is true: {gravest.true.rstrip('.')}"
+        decide = [(e, v) for e, v in self.checked.verdicts if v.status is self.checked.status]
+        decide.sort(key=lambda one: one[0].kind == "units")  # equal units are no proof
+        return self.why_open or next((f"{e.kind}: {texts.first_of(v.says)}" for e, v in decide), "")
 
     @property
     def opinions(self) -> str:
@@ -334,14 +351,9 @@ class PaperView:
         found = [e.severity for e in self.paper.errata]
         return [f"{n} {_COUNTED[one][n > 1]}" for one in SEVERITIES if (n := found.count(one))]
 
-    @cached_property
-    def status(self) -> dict[str, Status]:
-        """Verdict by id."""
-        return {v.statement.id: v.checked.status for v in self.views}
-
 
 def view(checked: Checked, figures: list[gallery.Picture]) -> View:
-    """A statement as the page of its paper shows it."""
+    """A statement as its page shows it."""
     s = checked.statement
     links = [
         ("corrects", [s.corrects] if s.corrects else []),
@@ -349,8 +361,6 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
         ("corrected by", catalogue.corrected_by(s.id)),
         ("sharpened by", catalogue.sharpened_by(s.id)),
         ("assumes", list(s.assumes)),
-        ("rests on", list(s.rests_on)),
-        ("used by", catalogue.used_by(s.id)),
     ]
     return View(
         checked,
@@ -358,6 +368,7 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
         [(mathml(latex(s.paper, c.relation)), "" if c.source == "printed" else c.source) for c in s.when],
         [mathml(latex(s.paper, sympy.Eq(k, v, evaluate=False))) for k, v in s.where.items()],
         [(title, ids) for title, ids in links if ids],
+        catalogue.used_by(s.id),
         catalogue.errata(s.id),
         figures,
         texts.why_open(s) if checked.status is Status.OPEN else "",

@@ -50,8 +50,8 @@ def index(checked: Sequence[Checked]) -> str:
 
 
 def address(id_: str) -> str:
-    """Where a statement is shown."""
-    return f"{catalogue.find(id_).paper}.html#{id_}"
+    """The page of a statement."""
+    return f"{id_}.html"
 
 
 def listed(severity: Severity | None) -> str:

@@ -64,7 +64,7 @@ def _name(match: re.Match[str]) -> str:
     """A name with its indices and powers; the same text if it is a word."""
     base, accent = match["base"], ""
     for ending, mark in _ACCENTS.items():
-        if len(base) == len(ending) + 1 and base.endswith(ending) and base not in _WORDS:  # xbar
+        if len(base) == len(ending) + 1 and base.endswith(ending) and base.lower() not in _WORDS:  # xbar
             base, accent = base[0], mark
     scripts = re.findall(r"([_^])(" + _SCRIPT + r")", match["scripts"])
     letter = _GREEK.get(base) or _OTHER.get(base) or (_LARGE.get(base) if scripts else None)

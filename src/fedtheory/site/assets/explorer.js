@@ -342,7 +342,7 @@
           : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
     const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.symbols.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
     at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${Number(x.toPrecision(12))}`).join(" ")}${failing.length ? " --lenient" : ""}`;
-    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${valued(bound, found)}` +
+    at("says").innerHTML = `<a href="${state.id}.html"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${valued(bound, found)}` +
       (second ? ` ${valued(bounds[state.second], second)} <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>${second.admissible ? "" : ` <span class="fails">outside its conditions</span>`}` : "");
     for (const symbol of bound.tied) {
       const cell = at(`tied-${symbol.name}`);
