@@ -80,25 +80,23 @@ def draw(paper: str) -> Drawn:
         gains[["at_least", "at_most"]].min(axis=1),
         gains[["at_least", "at_most"]].max(axis=1),
     )
-    shown = gains.sort_values("proved", ascending=False, kind="stable")[:MOST]
-    figure, axes = canvas(1, 1, width=8.3, height=1.3 + 0.27 * len(shown))
+    top = gains.sort_values("proved", ascending=False, kind="stable")[:MOST]
+    figure, axes = canvas(1, 1, width=8.3, height=1.3 + 0.27 * len(top))
     axis = axes[0, 0]
-    places = np.arange(len(shown))
-    axis.hlines(places, 1, shown.limit, color=GREY, lw=0.8)
-    axis.plot(shown.proved, places, "x", ms=6, color=RED, label="proved")
+    places = np.arange(len(top))
+    axis.hlines(places, 1, top.limit, color=GREY, lw=0.8)
+    axis.plot(top.proved, places, "x", ms=6, color=RED, label="proved")
     axis.plot(
-        shown.limit.clip(upper=1 / _NOTHING), places, "|", ms=11, color=RED, label="no more is possible (an instance)"
+        top.limit.clip(upper=1 / _NOTHING), places, "|", ms=11, color=RED, label="no more is possible (an instance)"
     )
-    axis.plot(shown.sharper, places, "o", color=BLUE, ms=4, label="in our sharper form")
-    labels = [f"{row.statement.partition('.')[2]}: {row.term}" for row in table.loc[shown.index].itertuples()]
+    axis.plot(top.sharper, places, "o", color=BLUE, ms=4, label="in our sharper form")
+    labels = [f"{row.statement.partition('.')[2]}: {row.term}" for row in table.loc[top.index].itertuples()]
     axis.set_yticks(places, labels)
     axis.set_ylabel("statement: term")
-    axis.set(
-        xscale="log", xlabel="times better than the stated constant", xlim=(1, None), ylim=(len(shown) - 0.5, -0.5)
-    )
+    axis.set(xscale="log", xlabel="times better than the stated constant", xlim=(1, None), ylim=(len(top) - 0.5, -0.5))
     axis.grid(axis="x", alpha=0.3)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    many = f"the {len(shown)} with the most room, of {len(table)}" if len(shown) < len(table) else f"all {len(table)}"
+    many = f"the {len(top)} with the most room, of {len(table)}" if len(top) < len(table) else f"all {len(table)}"
     figure.suptitle(f"{paper}: how much better could the constants of a round be? ({many})", fontsize=10)
     marks = ["sharper", "at_least", "at_most"]  # a row for each mark, so that a term without a sharper form has two
     long = table.melt(["statement", "term", "at"], marks, "mark", "factor").dropna(subset="factor")

@@ -234,7 +234,7 @@ Among = Callable[[Arena], bool]  # whether an arena may be shown; only these are
 
 
 def pictures(ids: Iterable[str], among: Among = lambda arena: True, crossed: Collection[str] = ()) -> list[Picture]:
-    """One picture for each statement, with the arenas that `telling` chooses.
+    """One picture for each statement, with the arenas that `panels` chooses.
 
     crossed  the bounds that a measured curve in their figure is above; the tests compare it with the figures' numbers
     """
@@ -250,7 +250,7 @@ def pictures(ids: Iterable[str], among: Among = lambda arena: True, crossed: Col
     ]
 
 
-def telling(arenas: Sequence[Arena], full: bool) -> list[Arena]:
+def panels(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     """At most three arenas: the tightest by exact expectation, the tightest other that holds, and the loosest run.
 
     The first is one that was made for the theorem, with two clients, if there are such.  Arenas of a few rounds are left out
@@ -276,7 +276,7 @@ def _measured(statement_id: str, among: Among) -> list[Arena]:
 
 
 def _drawn(statement_id: str, among: Among, full: bool = False) -> Drawn:
-    return draw(statement_id, telling(_measured(statement_id, among), full), full)
+    return draw(statement_id, panels(_measured(statement_id, among), full), full)
 
 
 def titled(name: str) -> str:

@@ -44,15 +44,15 @@ def draw(which: str, full: bool = False) -> Drawn:
     data = pd.DataFrame(_rows(which))
     (x, xs), (y, ys) = MAPS[which].items()
     figure, axes = canvas(len(BUDGETS), len(KAPPAS), width=4.1, height=2.3, sharex=True, sharey=True)
-    ties = right = seen = 0
-    shown: set[str] = set()
+    ties = right = total = 0
+    present: set[str] = set()
     for (i, budget), (j, kappa) in product(enumerate(BUDGETS), enumerate(KAPPAS)):
         axis = axes[i, j]
         own = data[(data.budget == str(budget)) & (data.kappa == kappa)]
         for (a, b), table in own.groupby([x, y]):
             column, row, best = xs.index(a), ys.index(b), winners(table)
             agrees = not set(winners(table, "bound")[:1]).isdisjoint(best)
-            seen, ties, right, shown = seen + 1, ties + (len(best) > 1), right + agrees, shown | set(best)
+            total, ties, right, present = total + 1, ties + (len(best) > 1), right + agrees, present | set(best)
             for k, name in enumerate(sorted(best, key=list(METHODS).index)):  # a stripe for each
                 edges = column - 0.48 + 0.96 * k / len(best), column - 0.48 + 0.96 * (k + 1) / len(best)
                 axis.fill_between(edges, row - 0.48, row + 0.48, color=_COLOURS[name], alpha=0.4, lw=0)
@@ -68,13 +68,13 @@ def draw(which: str, full: bool = False) -> Drawn:
             axis.set_xlabel(_AXES[x])
         if j == 0:
             axis.set_ylabel(_AXES[y])
-    names = [name for name in METHODS if name in shown]
+    names = [name for name in METHODS if name in present]
     patches = [Patch(color=_COLOURS[name], alpha=0.4, lw=0) for name in names]
     labels = [f"{_LETTERS[name]}  {name}" for name in names]
     figure.legend(patches, labels, loc="outside lower center", ncols=4)
     figure.suptitle(
-        f"Which method has the smallest gap, each at its best step size? In {ties} of {seen} cells several are within "
-        f"{100 * (TIE - 1):.0f} %.\nThe bounds name one of the best methods in {right} of {seen} cells (dots).",
+        f"Which method has the smallest gap, each at its best step size? In {ties} of {total} cells several are within "
+        f"{100 * (TIE - 1):.0f} %.\nThe bounds name one of the best methods in {right} of {total} cells (dots).",
         fontsize=9.5,
     )
     return Drawn(figure, data)
