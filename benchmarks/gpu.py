@@ -1,4 +1,4 @@
-"""Networks on a GPU, all in under eight minutes: is it right, does it repeat, does it resume, how fast is it?
+"""Networks on a GPU, made for eight minutes: is it right, does it repeat, does it resume, how fast is it?
 
     python -m benchmarks.gpu FOLDER                      on a GPU
     python -m benchmarks.gpu FOLDER --device cpu --small on a CPU, a small version of it, as a test

@@ -76,19 +76,15 @@ def draw(paper: str) -> Drawn:
     table = pd.DataFrame(_rows(paper))
     signs = -table.sign  # a term on the smaller side is better where it is larger
     gains = pd.DataFrame({mark: table[mark] ** signs for mark in ("sharper", "at_least", "at_most")})
-    gains["proved"], gains["limit"] = (
-        gains[["at_least", "at_most"]].min(axis=1),
-        gains[["at_least", "at_most"]].max(axis=1),
-    )
+    ends = gains[["at_least", "at_most"]]
+    gains["proved"], gains["limit"] = ends.min(axis=1), ends.max(axis=1).clip(upper=1 / _NOTHING)
     top = gains.sort_values("proved", ascending=False, kind="stable")[:MOST]
     figure, axes = canvas(1, 1, width=8.3, height=1.3 + 0.27 * len(top))
     axis = axes[0, 0]
     places = np.arange(len(top))
     axis.hlines(places, 1, top.limit, color=GREY, lw=0.8)
     axis.plot(top.proved, places, "x", ms=6, color=RED, label="proved")
-    axis.plot(
-        top.limit.clip(upper=1 / _NOTHING), places, "|", ms=11, color=RED, label="no more is possible (an instance)"
-    )
+    axis.plot(top.limit, places, "|", ms=11, color=RED, label="no more is possible (an instance)")
     axis.plot(top.sharper, places, "o", color=BLUE, ms=4, label="in our sharper form")
     labels = [f"{row.statement.partition('.')[2]}: {row.term}" for row in table.loc[top.index].itertuples()]
     axis.set_yticks(places, labels)

@@ -117,7 +117,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     outcome = (
         f"a run rises above the {statement.form} bound"
         if crosses
-        else f"every run stays below the {statement.form} bound"
+        else f"these runs stay below the {statement.form} bound"
     )
     figure.suptitle(f"{statement.paper}, {_title_of(statement)}: {outcome}")
     return Drawn(figure, data)

@@ -19,7 +19,7 @@ Appendix C: all clients, any shares.  Appendix D: K of N clients, equal shares. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
@@ -31,7 +31,7 @@ from typing import Any, Literal, get_args
 import sympy
 
 from fedtheory.bounds.fedbat.quantities import OF_CLIENTS, OF_ENTRIES, OF_LOWEST, OF_STAR, in_numbers, steps_of
-from fedtheory.bounds.trials.claims import balance, condition, inequalities, rescaled, symbols_of, unassumed
+from fedtheory.bounds.trials.claims import Condition, balance, condition, inequalities, rescaled, symbols_of, unassumed
 from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
 from fedtheory.simulations.exact.enumerated import Run, rounds
 from fedtheory.simulations.exact.rational import Fraction
@@ -42,6 +42,7 @@ from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Sta
 Appendix = Literal["C", "D", "E"]
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
 _OF_STEP = ("eta_t", "eta_start", "eta_later", "t", "t_0")
+_EARLY = {*_CONSTANTS, *_OF_STEP} - {"G", "sigma"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +51,18 @@ class BinarisedForm(Form):
 
     given    the properties that it assumes
     strong   whether every F_k is strongly convex
+    early    its conditions on counts, constants and learning rates, which a run has before it is followed
     """
 
     appendix: Appendix
     given: frozenset[StrEnum] = frozenset()
     strong: bool
+    early: tuple[Condition, ...] = ()
+
+    @property
+    def late(self) -> list[Condition]:
+        """The other conditions."""
+        return [one for one in self.conditions if one not in self.early]
 
     def lacks(self, *assumed: Property) -> bool:
         """Whether the statement assumes none of these."""
@@ -84,10 +92,13 @@ def form_of(statement: Statement) -> list[BinarisedForm]:
     claims = tuple(inequalities(statement.claim, where))
     also = tuple(one for claim in statement.also for one in inequalities(claim, where))
     relations = [c for c in (defined(c.relation, where) for c in statement.when) if c != sympy.true]
+    conditions = tuple(map(condition, relations))
+    named = [{s.name for s in relation.free_symbols} for relation in relations]
     form = BinarisedForm(
         inequalities=claims,
         also=also,
-        conditions=tuple(map(condition, relations)),
+        conditions=conditions,
+        early=tuple(one for one, names in zip(conditions, named, strict=True) if names <= _EARLY),
         appendix=appendix,
         given=given,
         strong=Property.STRONGLY_CONVEX in given or any(one.symbols & _MINIMA for one in (*claims, *also)),
@@ -158,11 +169,14 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
     if min(curvatures) > 0:
         known["mu"] = min(curvatures)
     constants = rescaled(known, to.factors)
-    for times in _times(run):  # rates that do not increase: the largest up to a round later must do for eta_later, too
-        t, values = times["t"], constants | times
-        largest = values | {"eta_later": max(run.rates[t + 1 : t + run.tau + 1])}
-        if not all(condition.holds(values) and condition.holds(largest) for condition in to.conditions):
-            return
+
+    def met(conditions: Iterable[Condition], values: Mapping[str, Any]) -> bool:
+        """At a step; as rates do not increase, the largest up to a round later must do for eta_later, too."""
+        largest = {**values, "eta_later": max(run.rates[values["t"] + 1 : values["t"] + run.tau + 1])}
+        return all(condition.holds(values) and condition.holds(largest) for condition in conditions)
+
+    if not all(met(to.early, constants | times) for times in _times(run)):
+        return
     rows = measured(run)
     G, sigma = (
         "w" if to.lacks(assumed) and not to.lacks(elsewhere) else "x"
@@ -176,8 +190,10 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
         "sigma_sq": max(row[f"noise_{sigma}_most"] for row in rows),
     }
     constants = rescaled(known | squares, to.factors)
-    for t, row in enumerate(rows):
-        values = {**constants, **row}
+    every = [{**constants, **row} for row in rows]
+    if not all(met(to.late, values) for values in every):
+        return
+    for t, values in enumerate(every):
         present = {*values, "G", "sigma"}
         for claim in claims:
             symbols = claim.symbols

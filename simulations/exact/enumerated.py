@@ -248,7 +248,7 @@ class _Draws:
             half = (self.now.chances * 0 + 1) / 2
             self.now, branch = self.now.split([half, half])
             self.signs[key] = Drawn((1 - 2 * branch)[None], self.now)
-        sign, w, outcomes = self.signs[key]._beside(at)
+        sign, w, outcomes = self.signs[key].beside(at)
         return Drawn(sign * (c + s * w), outcomes)
 
     def coder(self) -> Coder:

@@ -34,7 +34,7 @@ from fedtheory.simulations.algorithms.minibatch import CentralSGD
 from fedtheory.simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
 from fedtheory.simulations.algorithms.reduced import BVRLSGD
 from fedtheory.simulations.checked import affordable
-from fedtheory.simulations.compressors import Identity
+from fedtheory.simulations.compressors import Compressor, Identity
 from fedtheory.simulations.engine import Request
 from fedtheory.simulations.exact.blocks import Blocks, second_moment, turned, whole_run
 from fedtheory.simulations.exact.given import (
@@ -389,7 +389,7 @@ def _moments(algorithm: Any, d: int) -> tuple[Array, Array] | None:
     Raises ValueError for a compressor that is no random mask.
     """
     compressor = getattr(algorithm, "compressor", None)
-    if compressor is None or isinstance(compressor, Identity):
+    if not isinstance(compressor, Compressor) or isinstance(compressor, Identity):  # FedBAT has a method of this name
         return None
     if "compressor" not in {field.name for field in fields(algorithm)}:
         raise ValueError(

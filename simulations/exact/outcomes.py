@@ -63,7 +63,8 @@ class Drawn(RandomVector):
         """The values (d, n) in these outcomes."""
         return np.broadcast_to(self.at(outcomes), (len(self.values), len(outcomes.chances)))
 
-    def _beside(self, other: RandomVector) -> tuple[Numbers, Numbers, Outcomes]:
+    def beside(self, other: RandomVector) -> tuple[Numbers, Numbers, Outcomes]:
+        """The values of both in the outcomes of the later one, and these."""
         mine, others = self.weights, other.weights
         if mine is others:
             return self.values, other.values, mine
@@ -73,7 +74,7 @@ class Drawn(RandomVector):
 
     def __matmul__(self, other: RandomVector) -> Any:
         """The expected inner product."""
-        mine, others, outcomes = self._beside(other)
+        mine, others, outcomes = self.beside(other)
         products = mine * others
         total = products[0] if len(products) == 1 else products.sum(0)
         return total[0] if len(total) == 1 else total @ outcomes.chances

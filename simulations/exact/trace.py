@@ -45,7 +45,7 @@ class RandomVector:
     def __add__(self, other: RandomVector | float) -> RandomVector:
         if not isinstance(other, RandomVector):
             return self if other == 0 else NotImplemented
-        mine, others, weights = self._beside(other)
+        mine, others, weights = self.beside(other)
         return type(self)(mine + others, weights)
 
     def __radd__(self, zero: float) -> RandomVector:
@@ -55,7 +55,7 @@ class RandomVector:
     def __sub__(self, other: RandomVector | float) -> RandomVector:
         if not isinstance(other, RandomVector):
             return self if other == 0 else NotImplemented
-        mine, others, weights = self._beside(other)
+        mine, others, weights = self.beside(other)
         return type(self)(mine - others, weights)
 
     def __rsub__(self, zero: float) -> RandomVector:
@@ -69,7 +69,7 @@ class RandomVector:
     def __truediv__(self, number: Any) -> RandomVector:
         return type(self)(self.values / self._number(number), self.weights)
 
-    def _beside(self, other: RandomVector) -> tuple[Numbers, Numbers, Any]:
+    def beside(self, other: RandomVector) -> tuple[Numbers, Numbers, Any]:
         """The values of both in the same columns, and the weights of these."""
         return self.values, other.values, self.weights
 

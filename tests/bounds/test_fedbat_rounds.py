@@ -493,3 +493,15 @@ def test_in_full(id_: str) -> None:
     # smooth from above only, as (78) and (79): a longer search finds them out
     false = id_ in ("fedbat.lemma7", "fedbat.eq80", "fedbat.eq82")
     assert ROUNDS.check(catalogue.find(id_), full=True).status is (Status.REFUTED if false else Status.TESTED)
+
+
+@pytest.mark.parametrize(
+    "relation", [Le(eta_t**2 * g_sq, 0), Le(G**2, 0)], ids=["of a quantity", "of a measured constant"]
+)
+def test_conditions_on_what_a_run_has_only_at_its_end_are_read(relation: Any) -> None:
+    """(25) without its noise is refuted; under a condition that leaves no gradient it is not."""
+    statement = catalogue.find("fedbat.eq25.corrected")
+    assert isinstance(statement.claim, Bound)
+    none = replace(statement, claim=replace(statement.claim, terms=statement.claim.terms[:1]))
+    assert ROUNDS.check(none).status is Status.REFUTED
+    assert ROUNDS.check(replace(none, when=(*none.when, Condition(relation)))).status is not Status.REFUTED

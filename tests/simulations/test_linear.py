@@ -14,6 +14,7 @@ import pytest
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, run
 from fedtheory.simulations.algorithms.base import LocalSteps, participating
 from fedtheory.simulations.algorithms.baselines import FedDyn, FedNova, FedProx, Scaffnew
+from fedtheory.simulations.algorithms.fedbat import FedBAT
 from fedtheory.simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD
 from fedtheory.simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ
 from fedtheory.simulations.algorithms.minibatch import CentralSGD, MinibatchSGD
@@ -697,3 +698,9 @@ def test_divergence_is_a_status() -> None:
         expectation(FOUR, CentralSGD(2, 0.1), rounds=1, record=("drift",))
     with pytest.raises(ValueError, match=r"cannot record \['speed'\]: expected some of gap"):
         expectation(FOUR, SCAFFOLD(2, 0.1), rounds=1, record=("speed",))
+
+
+def test_a_method_named_compressor_is_no_compressor() -> None:
+    """FedBAT draws its binarisations itself."""
+    quadratic = generate(d=2, M=2, L=1, mu=0.5, zeta_star=1, delta=0, sigma=0, seed=0)
+    assert "draws what is not given here" in str(linear.why_not(quadratic, FedBAT(2, 0.1), 3))

@@ -14,7 +14,6 @@ from fedtheory.theory.statement import Bound, Order
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=": r"\neq"}
 # Attributes that say what is so without them; in JSON quotes have a backslash
 _BRACKET = re.compile(r'<mo stretchy=\\?"true\\?" fence=\\?"true\\?" form=\\?"(?:prefix|postfix)\\?">([][(){}])</mo>')
-_FENCE = re.compile(r'<mo stretchy=\\?"false\\?">([][()‖|])</mo>')  # an identifier stretches as little, and is shorter
 _DEFAULT = re.compile(
     r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")|(?<=<span><math) display="block"'
 )  # of style.css
@@ -52,7 +51,7 @@ def _terms(paper: str, expression: sympy.Expr) -> list[str]:
 
 def lean(text: str) -> str:
     """A page, or a script, without what MathML does not need: defaults, rows of one element, a tag for each letter."""
-    text = _DEFAULT.sub("", _FENCE.sub(r"<mi>\1</mi>", _BRACKET.sub(r"<mo>\1</mo>", text)))
+    text = _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text))
     text = _LETTERS.sub(lambda m: f"<mi>{re.sub(r'<[^>]*>', '', m[0])}</mi>", text)
     pieces: list[str] = []
     opened: list[list[Any]] = []  # of each element around: its name, the place of its tag, the number of its children
