@@ -717,10 +717,6 @@ def _among(arena: Arena) -> bool:
     return arena.kind == "run" or ("T 5" in arena.name and arena.name.endswith(("lambda 0", "lambda 0.9")))
 
 
-def _lam(arena: Arena) -> float:
-    return float(arena.name.rpartition("lambda ")[2])
-
-
 FIGURES = [
     *unstable.PICTURES,
     best_constants.picture("fedbcgd"),
