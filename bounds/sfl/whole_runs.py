@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import mpmath
 import sympy
+from sympy.logic.boolalg import Boolean
 
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
@@ -165,6 +166,8 @@ def cases(statement: Statement) -> Iterator[Case]:
     eta_tilde = where[table["eta_tilde"]]
     sequential = table["S"] in eta_tilde.free_symbols or table["M"] in eta_tilde.free_symbols
     value, conditions = defined(claim.value, where), [Condition(defined(c.relation, where)) for c in statement.when]
+    variables = sorted(value.free_symbols, key=str)
+    bound = sympy.lambdify(variables, value.doit(), "mpmath")
     needed = value.free_symbols | {s for c in conditions for s in c.relation.free_symbols}
     for run, step, rounds in product(RUNS, _STEPS, _ROUNDS):
         if ("SFL" if sequential else "PFL") not in run.of or (run.S < run.M and table["S"] not in needed):
@@ -180,13 +183,25 @@ def cases(statement: Statement) -> Iterator[Case]:
             if not growth.is_Rational:
                 raise ValueError(f"{statement.id}: the weights grow by {growth}: expected a rational number")
             known = dict(symbols(run, sequential, step, rounds, Fraction(int(growth.p), int(growth.q))))
-        if needed <= at.keys() and all(c.relation.subs(at) == sympy.true for c in conditions):
-            in_numbers = sympy.N(value.subs(at), 30)
-            if not in_numbers.is_finite:
-                raise ValueError(f"{statement.id}: the right side is {in_numbers} on {run.says}")
-            with mpmath.workdps(30):
-                right = mpmath.mpf(sympy.Float(in_numbers, 30)._mpf_)
+        if needed <= at.keys() and all(_holds(c.relation, _values(c.relation, at)) for c in conditions):
+            with mpmath.workdps(60):
+                right = bound(*(mpmath.mpmathify(at[s]) for s in variables))
+            if not mpmath.isfinite(right):
+                raise ValueError(f"{statement.id}: the right side is {right} on {run.says}")
             yield Case(run, known, known[quantity.name] * Fraction(int(factor.p), int(factor.q)), right)
+
+
+Values = tuple[tuple[sympy.Symbol, sympy.Expr], ...]
+
+
+def _values(relation: Boolean, at: Mapping[sympy.Symbol, sympy.Expr]) -> Values:
+    return tuple((symbol, at[symbol]) for symbol in sorted(relation.free_symbols, key=str))
+
+
+@cache
+def _holds(relation: Boolean, values: Values) -> bool:
+    """Whether a condition holds: many runs have the same values of its symbols."""
+    return bool(relation.subs(dict(values)) == sympy.true)
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:

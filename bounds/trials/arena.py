@@ -501,12 +501,13 @@ def mean_before(series: np.ndarray) -> np.ndarray:
     return np.concatenate([series[..., :1], sums], axis=-1)
 
 
-def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:
+def confront(arena: Arena, stated: Statement | Compiled, full: bool = False) -> xr.Dataset:
     """The measurement with the statement's bound added: value `bound`, `terms` by name, and `admissible`.
 
     A factor on the left side divides bound and terms.  Raises ValueError for a bound on another quantity than the arena's.
     """
-    measured = measure(arena, full)
+    measured, made = measure(arena, full), stated if isinstance(stated, Compiled) else compiled_once(stated)
+    statement = made.statement
     claim, own = statement.claim, catalogue.find(arena.statement).claim
     assert isinstance(claim, Bound) and isinstance(own, Bound)
     (quantity, factor), (recorded, _) = bounded(statement.paper, claim), bounded(statement.paper, own)
@@ -514,7 +515,7 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
         raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
     name = step_symbol(arena.stated)
     R, steps = measured.R.values.astype(float), measured[name].values
-    bound = bound_at(statement, steps[:, None], R[None], **measured.attrs["constants"])
+    bound = bound_at(made, steps[:, None], R[None], **measured.attrs["constants"])
     dims, shape = (name, "R"), (len(steps), len(R))
     values, inside = (np.broadcast_to(v, shape) for v in (bound.value, bound.admissible))
     each = np.stack([np.broadcast_to(v, shape) for v in bound.terms.values()])
@@ -630,14 +631,14 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     smallest ratio of bound to lower end.  A claim with >= or = is also refuted where the upper end is below the bound;
     the slack of one with >= is the smallest ratio of upper end to bound.
     """
-    claim = statement.claim
+    claim, made = statement.claim, compiled_once(statement)
     assert isinstance(claim, Bound)
     slack = np.inf
     found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
     straddles = []
     for arena in (form for one in arenas for form in as_stated(statement, one)):
         try:
-            data = confront(arena, statement, full)
+            data = confront(arena, made, full)
         except NoSuchConstant:  # with another number for a symbol its definitions may divide by 0
             if arena.changed is None:
                 raise

@@ -895,33 +895,37 @@ def _series(scheme: _Scheme, rounds: int, ratio: Array, names: Sequence[str]) ->
     covariance, weight = np.zeros((*mean.shape, mean.shape[-1])), np.ones(E)
     found = {name: np.zeros((E, rounds + 1)) for name in names}
     size = scheme.eta[:, None, None]
-    for first_ in range(0, rounds + 1, _AT_ONCE):
-        some = range(first_, min(first_ + _AT_ONCE, rounds + 1))
-        models, averaged = [], []
+    for first_ in (0, *range(1, rounds + 1, _AT_ONCE)):  # the first model has a frame of its own
+        some = range(first_, min(first_ + _AT_ONCE, rounds + 1) if first_ else 1)
+        means, covariances, averaged = [], [], []
         for r in some:
-            here = frame if r else start
-            away, turn = here.centre[:, :, :p], here.basis[:, :, :p]
-            n = turn.shape[-1]
             if lasting > 1 and r % lasting == 0:
                 mean, covariance = _merged(mean, covariance, probability)
-            models.append(
-                (size * (away + (turn @ mean[..., :n, None])[..., 0]),
-                 size[..., None] ** 2 * (turn @ covariance[..., :n, :n] @ turn.swapaxes(-1, -2)))
-            )  # fmt: skip
+            means.append(mean)
+            covariances.append(covariance)
             if averages:
                 share = size / weight[:, None, None]
                 averaged.append((share * mean[..., -p:], share[..., None] ** 2 * covariance[..., -p:, -p:]))
                 weight = 1 + ratio * weight
-            recursion = made[(r - 1) % period + 1 if r else 0] if r < rounds else None
-            if recursion is None:
+            if r == rounds:
                 break
+            recursion = made[(r - 1) % period + 1 if r else 0]
             if "drift" in names:
                 second = second_moment(mean, covariance)
                 found["drift"][:, r] = (second * recursion.drift).sum((-2, -1)) @ chance
             mean, covariance = recursion.after(mean, covariance)
+        here = frame if first_ else start
+        away, turn = here.centre[:, :, :p], here.basis[:, :, :p]
+        n = turn.shape[-1]
+        y, spread = np.stack(means)[..., :n], np.stack(covariances)[..., :n, :n]
+        models = (
+            size * (away + (turn @ y[..., None])[..., 0]),
+            size[..., None] ** 2 * (turn @ spread @ turn.swapaxes(-1, -2)),
+        )
         for name in set(names) - {"drift"}:
-            moments = averaged if name == "gap_average" else models
-            second = second_moment(*(np.stack(part) for part in zip(*moments, strict=True)))
+            second = second_moment(
+                *([np.stack(part) for part in zip(*averaged, strict=True)] if name == "gap_average" else models)
+            )
             found[name][:, some.start : some.stop] = ((second * forms[name]).sum((-2, -1)) @ chance).T
     return found
 

@@ -30,6 +30,7 @@ Progress = Callable[[str, int, int], None]  # receives the stage, the count done
 
 _SWITCHES = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "SYMPY_CACHE_SIZE": "None",  # sympy computes no expression twice: proofs take a seventh less
     "LOKY_MAX_MEMORY_LEAK_SIZE": "2e9",  # bytes; a process that grows by more is replaced, and imports all again
 }
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer

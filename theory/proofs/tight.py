@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from flint import fmpq
 from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
@@ -211,8 +212,8 @@ class Units:
 
 
 def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether a symmetric matrix of fractions is positive semidefinite, by elimination."""
-    rest = [list(row) for row in matrix]
+    """Whether a symmetric matrix of fractions is positive semidefinite, by elimination (in flint's fractions: faster)."""
+    rest = [[fmpq(x.numerator, x.denominator) for x in row] for row in matrix]
     while rest:
         pivot, row = rest[0][0], rest[0]
         if pivot < 0 or (pivot == 0 and any(row)):
