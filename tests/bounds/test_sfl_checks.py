@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Line, Listing, Number, Total, do, let, loop
 from fedtheory.theory.proofs.mutation import mutations as changes
 from fedtheory.theory.sfl.algorithms import PARALLEL, SEQUENTIAL, K, M, eta, g, k, m, r, x, x_m
-from fedtheory.theory.statement import Record, Statement, Status, Verdict
+from fedtheory.theory.statement import Statement, Status, Verdict
 
 
 def mutations(statement):
@@ -32,7 +29,6 @@ STEP = [
     e for e in catalogue.evidence("sfl") if e.statement.startswith("sfl.step.eq54_range") and e.kind == "derivation"
 ]
 EVIDENCE = {e.statement: e for e in (*checks.evidence(), *STEP)}
-REFUTED = {"sfl.asm.unbiased", "sfl.step.eq54_range"}
 
 
 @cache
@@ -108,46 +104,6 @@ def test_what_cannot_be_executed_names_its_line() -> None:
 # Partitions and figures
 
 
-def with_setting(id_: str, key: str, value: Any) -> Statement:
-    statement = catalogue.find(id_)
-    assert isinstance(statement.claim, Record)
-    return statement.with_claim(replace(statement.claim, settings={**statement.claim.settings, key: value}))
-
-
-@pytest.mark.parametrize("group", [1, 2, 3, 4])
-def test_the_other_method_is_not_better(group: int) -> None:
-    claim = catalogue.find("sfl.fig1").claim
-    assert isinstance(claim, Record)
-    better: Mapping[int, str] = claim.settings["better"]
-    other = {"SFL": "PFL", "PFL": "SFL"}[better[group]]
-    assert verdict(with_setting("sfl.fig1", "better", {**better, group: other})).status is Status.REFUTED
-
-
-@pytest.mark.parametrize("delta", ["delta = 0", "delta = 1/3", "delta = 1"])
-def test_nor_is_it_for_any_heterogeneity(delta: str) -> None:
-    claim = catalogue.find("sfl.fig7").claim
-    assert isinstance(claim, Record)
-    better: Mapping[str, str] = claim.settings["better"]
-    other = {"SFL": "PFL", "PFL": "SFL"}[better[delta]]
-    assert verdict(with_setting("sfl.fig7", "better", {**better, delta: other})).status is Status.REFUTED
-
-
-def test_settings_that_cannot_be_run_decide_nothing() -> None:
-    assert verdict(with_setting("sfl.fig1", "K", (0,))).status is Status.OPEN
-
-
-@pytest.mark.parametrize(("clients", "status"), [(10, Status.TESTED), (11, Status.REFUTED), (9, Status.REFUTED)])
-def test_one_result_needs_as_many_clients_as_labels(clients: int, status: Status) -> None:
-    assert verdict(with_setting("sfl.fig8", "clients in the first row", clients)).status is status
-
-
-@pytest.mark.parametrize("id_", ["sfl.exdir", "sfl.exdir.dirichlet"])
-def test_another_variance_is_noticed(id_: str) -> None:
-    """The variance is the last formula."""
-    *_, changed = (changed for what, changed in mutations(catalogue.find(id_)) if "times 2" in what)
-    assert verdict(changed).status is Status.REFUTED
-
-
 def test_a_curve() -> None:
     pair = curves(from_functions([0.5, 0.5], [0.0, 0.0]), 1, (0.25, 0.5), x0=1.0, R=3)
     assert pair["PFL"].eta == pair["SFL"].eta == 0.5
@@ -155,7 +111,3 @@ def test_a_curve() -> None:
     np.testing.assert_allclose(pair["SFL"].distance, [1, 1 / 4, 1 / 16, 1 / 64])
     assert pair["SFL"].rounds_to(0.1) == 2
     assert pair["SFL"].rounds_to(0.01) == np.inf
-
-
-def test_the_weaker_assumption_is_checked_against_the_stronger() -> None:
-    assert "3a at x = x* reads zeta_star**2 <= zeta**2" in printed("sfl.asm.het_b").says
