@@ -158,11 +158,9 @@ CHANGES = [  # a file, a change of it, the papers that are computed again, a sta
 ]
 
 
-SLOW = [pytest.param(*change, marks=pytest.mark.slow) for change in CHANGES[1:]]
-
-
+@pytest.mark.slow  # each run imports everything in three processes
 @pytest.mark.parametrize(
-    ("file", "old", "new", "papers", "verdict"), [CHANGES[0], *SLOW], ids=["constant", "condition", "code", "other"]
+    ("file", "old", "new", "papers", "verdict"), CHANGES, ids=["constant", "condition", "code", "other"]
 )
 def test_a_change_computes_again_what_depends_on_it(copy: Copy, file, old, new, papers, verdict) -> None:
     copy.run()
@@ -198,6 +196,19 @@ def test_another_version_of_a_library_computes_all_again(copy: Copy) -> None:
     shutil.rmtree(library)
     assert copy.run("fresh") == (verdicts, BOTH, [])
     assert copy.run() == (verdicts, [], BOTH)
+
+
+def test_the_files_of_the_modules_in_use_are_among_those_read() -> None:
+    script = "import time; from fedtheory import store; from fedtheory.theory import catalogue; "
+    script += "catalogue.find('sfl.eq16'); print(*(name for name, _ in store.files_read(time.time_ns())))"
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "theory/sfl/setting.py" in found and "theory/statement.py" in found and "theory/fedbat/" not in found
 
 
 def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
