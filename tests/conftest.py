@@ -15,7 +15,7 @@ from fedtheory.records import commit
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
 LAST = "fedtheory"  # the folder of those tests
-MANY, PARTS = 4, 10  # of a test with so many cases a tenth runs, chosen by the commit; `make test-full` runs all
+MANY, PARTS, DEAR = 4, 3, 10  # of a test with so many cases a third runs, of a dear one a tenth, chosen by the commit
 
 
 def everything(config: pytest.Config) -> bool:
@@ -34,7 +34,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for several in cases.values():
         if len(several) >= MANY:
             several.sort(key=lambda item: crc32((now + item.nodeid).encode()))
-            for item in several[-(-len(several) // PARTS) :]:
+            parts = DEAR if several[0].get_closest_marker("dear") else PARTS
+            for item in several[-(-len(several) // parts) :]:
                 item.add_marker(pytest.mark.slow)
 
 

@@ -209,9 +209,6 @@ def test_witnesses_by_hand(name: str) -> None:
     by_hand(find(name), verdict(f"fedbat.{name}"))
 
 
-# --- What the instances of the search do not show --------------------------------------------------------------------
-
-
 # --- Conditions, settings, determinism -------------------------------------------------------------------------------
 
 

@@ -201,6 +201,7 @@ NOT_NEEDED = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("id_", "assumption"), DROPPED)
 def test_what_is_not_assumed_is_violated(id_: str, assumption: str) -> None:
     statement = catalogue.find(id_)

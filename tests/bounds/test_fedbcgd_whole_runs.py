@@ -47,6 +47,7 @@ def test_every_form_of_a_bound_on_whole_runs_is_checked() -> None:
     }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("id_", EVIDENCE)
 def test_the_bounds_pass_and_smaller_ones_do_not(id_: str) -> None:
     statement, check = catalogue.find(id_), EVIDENCE[id_].check
@@ -58,12 +59,14 @@ def test_the_bounds_pass_and_smaller_ones_do_not(id_: str) -> None:
     assert check(smaller, False).status is Status.REFUTED
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("id_", "assumption"), NEEDS)
 def test_each_of_them_is_needed(id_: str, assumption: str) -> None:
     found = EVIDENCE[id_].check(without(catalogue.find(id_), assumption), False)
     assert found.status is Status.REFUTED and float(found.witness["left"]) > float(found.witness["right"])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("id_", EVIDENCE)
 def test_a_law_of_the_sample_is_needed(id_: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Algorithm 1 nothing is said about the sample or the order; all clients of PFL, or of Theorem 2, need none."""
@@ -85,6 +88,3 @@ def test_what_is_listed_where() -> None:
     noisy = [s for s in theorems if ".thm1." in s.id]
     assert noisy and all(INDEPENDENT in s.assumes for s in noisy)
     assert set(find("alg3.corrected").assumes) == {AT_REST, CONTROLLED}
-
-
-# --- readings and transcriptions -------------------------------------------------------------------------------------

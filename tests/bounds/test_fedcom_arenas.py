@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
 
 from fedtheory.bounds.evaluation import compiled, evaluate
 from fedtheory.bounds.fedcom.arenas import ARENAS, SEARCHED, TRIALS, alike, two_of, unlike
 from fedtheory.bounds.trials import arena as arenas
 from fedtheory.bounds.trials.arena import (
     Arena,
-    at_same_rate,
     build,
     confront,
     constants_of,
@@ -39,9 +37,6 @@ from fedtheory.simulations.problems.quadratic import Quadratic, from_functions
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Bound, Status
 
-REFUTED = {"fedcom.thmD9", "fedcom.thmE4", "fedcom.thmE6", "fedcom.corE8", "fedcom.thmE9"}
-FOUND_BY_SEARCH = REFUTED - {"fedcom.thmD9"}
-
 
 def own(id_: str, kind: str = "moments") -> list[Arena]:
     return [a for a in ARENAS if a.statement == id_ and a.kind == kind]
@@ -59,15 +54,6 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_search() -> No
     assert len({a.label for a in ARENAS}) == len(ARENAS)
 
 
-def test_a_corrected_bound_has_the_arenas_of_the_printed_one() -> None:
-    for id_ in TRIALS:
-        for other in catalogue.corrected_by(id_):
-            if other in TRIALS:
-                assert {a.name for a in ARENAS if a.statement == id_} <= {
-                    a.name for a in ARENAS if a.statement == other
-                }
-
-
 def test_the_compressors_meet_the_paper_s_assumptions() -> None:
     for arena in ARENAS:
         algorithm = arena.algorithm(eta=1.0)
@@ -82,23 +68,6 @@ def test_the_compressors_meet_the_paper_s_assumptions() -> None:
                 np.testing.assert_allclose(gradient, problem.client_gradients(np.arange(problem.d) / 10.0)[0])
     used = {type(a.algorithm(eta=1.0).compressor) for a in ARENAS if a.kind == "run"}
     assert used == {Identity, RandK, QSGD}
-
-
-QUICK = {"fedcom.thmE4", "fedcom.thmE6.corrected", "fedcom.thmD9"}
-
-
-@pytest.mark.parametrize("id_", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in SEARCHED])
-def test_verdicts_by_search(id_: str) -> None:
-    statement, family = catalogue.find(id_), SEARCHED[id_]
-    found = judge_search(tightest(statement, family), statement)
-    if id_ in FOUND_BY_SEARCH:
-        assert found.status is Status.REFUTED and found.witness["q"] > 1 and found.witness["tau"] > 1
-        return
-    assert found.status is Status.TESTED and found.slack is not None and found.slack > 1
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
-    assert judge_search(tightest(sharper, family), sharper).status is Status.REFUTED
 
 
 # ------------------------------------------------------------------------------------------------ the machinery
@@ -216,19 +185,6 @@ def test_runs_that_diverge_leave_it_open_unless_all_do(monkeypatch: pytest.Monke
         diverging = {name: replace(quantity, run=some(which)) for name, quantity in known.items()}
         monkeypatch.setattr(arenas, "quantities", lambda _, found=diverging: found)
         assert judge([replace(arena, name=f"{which}")], statement).status is status
-
-
-def test_a_corrected_bound_at_the_same_rate_has_its_own_algorithm() -> None:
-    printed = next(a for a in own("fedcom.thmE4") if a.name == "quadratics, kappa 5, tau 5, gamma 1, q 1/4")
-    corrected = next(a for a in own("fedcom.thmE4.corrected") if a.name == printed.name)
-    steps = steps_of(printed)[0]
-    assert at_same_rate(printed, steps[0], corrected) is None
-    twin = at_same_rate(printed, steps[0] / 10, corrected)
-    assert twin is not None and twin.algorithm is corrected.algorithm
-    assert steps_of(twin)[0] == pytest.approx([steps[0] / 10])
-    fixed = next(a for a in own("fedcom.corE8") if "tau 5" in a.name)
-    assert at_same_rate(fixed, steps_of(fixed)[0][0], replace(fixed)) == fixed
-    assert at_same_rate(fixed, steps_of(fixed)[0][0] / 2, fixed) is None
 
 
 def test_a_witness_names_the_compressor() -> None:

@@ -51,6 +51,7 @@ def divided(statement: Statement, factor: Any) -> Statement:
     return statement.with_claim(replace(claim, terms=tuple(terms)))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", [name for name in IDS if name not in FALSE])
 def test_sharpened_claims_are_refuted(name: str) -> None:
     """By a little more than the slack, on which the check so insists; by a little less they hold."""
@@ -245,6 +246,7 @@ def test_outside_the_assumptions_nothing_is_compared() -> None:
         assert not list(cases(one, to, further=True))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["lemma5", "lemma12", "step.eq50.corrected"])
 def test_what_is_varied_meets_conditions_and_assumptions(name: str) -> None:
     random, (to, *_) = Random(1), form_of(catalogue.find(f"sfl.{name}"))

@@ -55,6 +55,7 @@ def test_some_lessons_alone() -> None:
         sources([3, 99])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", NAMES)
 def test_every_answer_of_the_teacher_is_right_and_no_wrong_answer_is_told_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

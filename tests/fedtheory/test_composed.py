@@ -156,6 +156,7 @@ def smaller(text: str) -> str:
     return f"{above}Lemma {edited}"
 
 
+@pytest.mark.dear
 @pytest.mark.slow  # .ci/run runs it where coqc is installed
 @needs_coq
 @pytest.mark.parametrize(("id_", "kind"), SOME)

@@ -287,6 +287,29 @@ def test_a_proof_is_worth_no_more_than_what_it_uses() -> None:
     assert ledger.status is Status.BROKEN and "sfl.eq54" in ledger.says
 
 
+def test_no_proof_of_fedbcgd_mixes_the_two_algorithms() -> None:
+    """G^r and the drift are those of FedBCGD or of FedBCGD+: a proof that follows one uses no claim about the other's."""
+    uses: dict[str, set[str]] = {}
+    follows: dict[str, set[str]] = {}
+    for c in everything():
+        for e, v in c.verdicts:
+            if c.statement.paper == "fedbcgd" and e.kind in ("ledger", "repair") and v.status is Status.PROVED:
+                uses[e.statement] = {p.name for p in v.premises if p.kind == "claim"}
+                follows[e.statement] = {p.name for p in v.premises if p.kind == "algorithm"}
+                follows[e.statement] -= {"fedbcgd.momentum_form.corrected"}
+
+    def of(id_: str) -> set[str]:
+        return follows.get(id_, set()).union(*(of(used) for used in uses.get(id_, ())))
+
+    followed = {id_: of(id_) for id_ in follows}
+    assert all(len(algorithms) <= 1 for algorithms in followed.values())
+    assert {id_ for id_, algorithms in followed.items() if algorithms == {"fedbcgd.alg3.corrected"}} >= {
+        *(f"fedbcgd.lemma{n}.corrected" for n in (11, 13, 14, 15, 16, 17, 18)),
+        "fedbcgd.lemma11.nonconvex",
+        "fedbcgd.thm2.nonconvex.corrected",
+    }
+
+
 def fake(kind: str, status: Status) -> tuple[Evidence, Verdict]:
     return Evidence("sfl.lemma4", kind, lambda s, f: Verdict(status, "")), Verdict(status, "")  # type: ignore[arg-type]
 

@@ -13,6 +13,7 @@ from fedtheory.theory.statement import Bound
 from tests.fedtheory import registry_stub
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("paper", ["sfl", "fedbat", "fedcom", "fedbcgd"])
 def test_every_statement_shows_itself(paper: str) -> None:
     """Its id, its kind, its claim."""

@@ -57,6 +57,7 @@ def expected(made: list[Task]) -> list[str]:
     return [f"{t.paper} {t.arguments[1]} ({t.paper} 0)" for t in made]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("n", [2, 20])
 def test_results_come_in_order_and_needed_tasks_are_done_first_and_once(n: int) -> None:
     made, done = numbered(n), []
@@ -67,6 +68,7 @@ def test_results_come_in_order_and_needed_tasks_are_done_first_and_once(n: int) 
     assert where.do(made) == expected(made) and len(where.spent) == 2 * n + 2, "no task is done twice"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("n", [1, 20])
 def test_what_a_task_raises_is_raised(n: int) -> None:
     with pytest.raises(ValueError, match="no 3"):
@@ -318,6 +320,7 @@ def until(true: Callable[[], bool]) -> None:
     raise AssertionError("not after a minute")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_processes_end_with_the_command_that_began_them(number: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SLOW)

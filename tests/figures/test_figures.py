@@ -39,6 +39,7 @@ QUICK = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES])
 def test_figure(name: str, drawn) -> None:
     """Well drawn, no panel without a curve, and with the numbers that are committed."""

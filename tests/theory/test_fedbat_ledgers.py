@@ -67,6 +67,7 @@ def with_other(monkeypatch: pytest.MonkeyPatch, *changed: Statement) -> None:
     monkeypatch.setattr(catalogue, "find", lambda id_: others.get(id_) or real(id_))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", PROVED)
 def test_a_changed_premise_breaks_what_uses_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth more of any term, or less where it enters with a minus sign."""
@@ -101,9 +102,3 @@ def test_a_changed_line_breaks_what_uses_it(name: str, used: str, monkeypatch: p
     )
     with_other(monkeypatch, source.with_claim(Relations((*others, changed))))
     assert verdict(name, find(name)).status is Status.BROKEN
-
-
-# --- The learning rate and the recursion -----------------------------------------------------------------------------
-
-
-# --- The theorems against their recursions ---------------------------------------------------------------------------

@@ -79,9 +79,6 @@ def test_every_id_is_one_of_the_inventory(paper: str) -> None:
     assert {r for s in own for r in s.rests_on} <= inventory
 
 
-# --- What is refuted as printed ------------------------------------------------------------------------------------------
-
-
 # --- One changed row -----------------------------------------------------------------------------------------------------
 
 ROW_7, ROW_14 = {"row": 7, "method": "PFL"}, {"row": 14, "method": "PFL"}
