@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if len(several) >= MANY:
             several.sort(key=lambda item: crc32((now + item.nodeid).encode()))
             parts = DEAR if several[0].get_closest_marker("dear") else PARTS
-            for item in several[-(-len(several) // parts) :]:
+            for item in several[max(1, len(several) // parts) :]:
                 item.add_marker(pytest.mark.slow)
 
 
