@@ -360,7 +360,7 @@ def test_messages_of_a_float32_norm_come_back_exactly(Q: Compressor, norm: float
     np.testing.assert_array_equal(Q.decode(Q.encode(message), len(levels)), message)
 
 
-@pytest.mark.parametrize(("Q", "d", "bits"), [
+BITS: list[tuple[Compressor, int, float]] = [
     (Identity(), 10, 320),
     (RandK(3), 10, 3 * (32 + 4)),
     (RandK(3), 8, 3 * (32 + 3)),
@@ -378,9 +378,12 @@ def test_messages_of_a_float32_norm_come_back_exactly(Q: Compressor, norm: float
     (Bernoulli(0.25, shared=True), 10, 80),
     (Sparsifier(0.25), 10, 10 + 80),
     (Sparsifier(0.25, shared=True), 10, 80),
-])  # fmt: skip
-def test_bits(Q: Compressor, d: int, bits: float) -> None:
-    assert Q.bits(d) == bits
+]  # fmt: skip
+
+
+def test_bits() -> None:
+    for Q, d, bits in BITS:
+        assert Q.bits(d) == bits, Q
 
 
 REFUSED = [
