@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -14,24 +15,35 @@ from fedtheory.records import commit
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
 LAST = "fedtheory"  # the folder of those tests
-MANY, PARTS = 4, 3  # of a test with so many cases a third runs, chosen by the commit; `make test-full` runs all
+MANY, PARTS, DEAR = 4, 3, 10  # of a test with so many cases a third runs, of a dear one a tenth, chosen by the commit
+
+
+def everything(config: pytest.Config) -> bool:
+    """Whether no case is left out: files are named, or the slow tests run, too."""
+    return config.args != config.getini("testpaths") or config.option.markexpr != "not slow"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.name != FIRST, item.path.parent.name == LAST))
-    if config.args != config.getini("testpaths"):
-        return  # whoever names files gets all their cases
-    cases = defaultdict(list)
+    if everything(config):
+        return
+    now, cases = commit(), defaultdict(list)
     for item in items:
         if not item.get_closest_marker("slow"):
             cases[item.nodeid.partition("[")[0]].append(item)
     for several in cases.values():
         if len(several) >= MANY:
-            kept = [
-                item for item in several if (crc32(item.nodeid.encode()) + int(commit(), 16)) % PARTS == 0
-            ] or several[:1]
-            for item in set(several) - set(kept):
+            several.sort(key=lambda item: crc32((now + item.nodeid).encode()))
+            parts = DEAR if several[0].get_closest_marker("dear") else PARTS
+            for item in several[max(1, len(several) // parts) :]:
                 item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def some(request: pytest.FixtureRequest) -> Callable[[Sequence[Any], int], Sequence[Any]]:
+    """One of so many parts of what a test goes through, chosen by the commit; all of it where no case is left out."""
+    whole = everything(request.config)
+    return lambda several, parts: several if whole else several[int(commit(), 16) % parts :: parts]
 
 
 @contextmanager

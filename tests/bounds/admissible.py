@@ -7,14 +7,13 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 
-from fedtheory.bounds.evaluation import compiled
+from fedtheory.bounds.evaluation import compiled, parameters
 from fedtheory.bounds.tuning import admissible_interval
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Bound
 
 BOUNDS = [s.id for s in catalogue.statements() if isinstance(s.claim, Bound)]
-TUNABLE = [id_ for id_ in BOUNDS if "eta_tilde" in [s.name for s in compiled(id_).parameters] and "R" in
-           [s.name for s in compiled(id_).parameters]]  # fmt: skip
+TUNABLE = [id_ for id_ in BOUNDS if {"eta_tilde", "R"} <= {s.name for s in parameters(catalogue.find(id_))}]
 
 # The same examples every time, pushed towards the target, none remembered
 SEARCH = settings(

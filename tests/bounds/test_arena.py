@@ -383,43 +383,12 @@ def refuted(id_: str) -> dict[str, Any]:
     return dict(found.witness)
 
 
-@pytest.mark.parametrize("id_", ["sfl.eq54", "sfl.eq80"])
-def test_without_a_sampling_term_a_bound_is_refuted(id_: str) -> None:
-    """x <- x - eta (x +- 1): E x_r^2 has a floor of about eta/2 that the bound does not have.  By hand."""
-    w = refuted(id_)
-    assert w["problem"] == "x^2/2 + x, x^2/2 - x; sigma = 0" and (w["M"], w["S"], w["K"], w["x0"]) == (2, 1, 1, 0.2)
-    eta, R = w["eta_tilde"], w["R"]
-    q = (1 - eta) ** 2
-    assert w["measured"] == pytest.approx(q**R * 0.04 + eta**2 * (1 - q**R) / (1 - q), rel=1e-9)
-    local = {"sfl.eq54": 27 / 8, "sfl.eq80": 9 / 4}[id_]  # the heterogeneity term's factor; zeta = L = S = 1
-    assert w["printed_bound"] == pytest.approx(3 * 0.02 / (eta * R) + local * eta**2, rel=1e-12)
-    assert w["ratio"] > 4
-
-
-def test_eta_tilde_by_M_refutes_42() -> None:
-    """x_r = (1 - eta)^r with eta = eta_tilde / M: no run can be as fast as exp(-mu eta_tilde R / 2).  By hand."""
-    w = refuted("sfl.eq42")
-    assert w["problem"] == "10 times x^2/2; sigma = 0" and (w["M"], w["S"], w["K"], w["x0"]) == (10, 1, 1, 1.0)
-    h, R = w["eta_tilde"], w["R"]
-    r = np.arange(R + 1)
-    mean = np.average((1 - h / 10) ** r, weights=(1 - h / 2) ** -(r + 1.0))
-    assert w["measured"] == pytest.approx(mean**2 / 2, rel=1e-9)
-    assert w["printed_bound"] == pytest.approx(4.5 * np.exp(-h * R / 2), rel=1e-12)
-
-
-def test_eta_tilde_by_M_refutes_46() -> None:
-    w = refuted("sfl.eq46")
-    assert w["problem"] == "40 times x^2/2; sigma = 0" and (w["M"], w["S"], w["K"], w["x0"]) == (40, 1, 1, 1.0)
-    h, R = w["eta_tilde"], w["R"]
-    assert w["measured"] == pytest.approx(np.mean((1 - h / 40) ** np.arange(R + 1)) ** 2 / 2, rel=1e-9)
-    assert w["printed_bound"] == pytest.approx(3 / (h * R), rel=1e-12)
-
-
 def ratio(arena: Arena) -> float:
     data = confront(arena, catalogue.find(arena.statement))
     return float((data.bound / data.low).where(data.admissible & (data.low > 0)).min())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("id_", PER_ETA)
 def test_every_arena_refutes_what_is_sharper_than_it_allows(id_: str, every: int) -> None:
@@ -442,6 +411,7 @@ def test_every_bound_is_refuted_by_runs_when_sharpened(id_: str) -> None:
 SOME = {"sfl.thm1.general_convex", "sfl.eq54.corrected"}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("id_", [i if i in SOME else pytest.param(i, marks=pytest.mark.slow) for i in SEARCHED])
 def test_a_search_finds_arenas_tighter_than_ours_and_refutes_what_is_sharper(id_: str) -> None:
     (search,) = (e for e in evidence() if (e.statement, e.kind) == (id_, "search"))
@@ -495,6 +465,7 @@ def test_a_search_that_finds_no_admissible_step_says_so() -> None:
     assert search.check(replace(statement, when=(*statement.when, never)), False).status is Status.VACUOUS
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["moments", "search"])
 def test_left_side_and_direction_are_read(kind: str) -> None:
     statement = catalogue.find("sfl.eq71")

@@ -29,6 +29,7 @@ def exactly(id_: str, values: dict[str, float]) -> dict[str, sympy.Expr]:
     return {t.name: t.value.subs(at).doit().evalf(30) for t in claim.terms}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("id_", BOUNDS)
 def test_a_bound_equals_exact_arithmetic(id_: str, examples: int) -> None:

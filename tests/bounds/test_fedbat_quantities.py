@@ -118,19 +118,6 @@ def test_an_outcome_by_hand() -> None:
 # --- What must be so in every run ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_nothing_here_has_a_bias(name: str) -> None:
-    for t, row in enumerate(measured(RUNS[name])):
-        if "w_mean" in row:
-            assert row["w_mean"] == row["v_mean"]
-        # E x_t^k = w_t^k, given w_t^k; E g_t = gbar_t, given x_t^k; E w = E v, given v
-        assert row["spread_x"] == row["spread_w"] + row["binarised_sq"], t
-        assert row["g_sq"] == row["gbar_sq"] + row["noise_sq"], t
-        if "Delta_t" in row:
-            assert row["Delta_next"] == row["v_dist"] + row["jump_sq"], t
-            assert row["v_dist"] == row["A_1"] + row["eta_t"] ** 2 * row["noise_sq"], t
-
-
 @pytest.mark.parametrize("w", [(1, -2), (3, 0, HALF), (1, -1), (-5,), (0, 0)])
 def test_one_binarisation(w: Any) -> None:
     """The outcomes after a step from 0 to w are those of the law of the operator, with their chances."""
@@ -139,64 +126,6 @@ def test_one_binarisation(w: Any) -> None:
     found = dict(zip(map(tuple, end.spread(outcomes).T), outcomes.chances, strict=True))
     alpha = F(max(map(abs, w)))
     assert len(found) == len(outcomes.chances) and found == ({y: c for c, y in law(w, alpha)} if alpha else {w: 1})
-
-
-def test_one_zeta_for_both() -> None:
-    """Updates (1, 1/2) and (-1/2, 1), zeta in [0, 1): the signs of the clients are alike where the chances allow it."""
-    run = a_run([(0, 0)] * 2, [(-1, -HALF), (HALF, -1)], (0, 0), 1, 1, rates=(F(1),) * 2, common=("binarisation",))
-    (trace,) = next(rounds(run)).samples.values()
-    (one, two), outcomes = trace.coded[-1][1], trace.end.weights
-    found = {(*a, *b): c for a, b, c in zip(one.values.T, two.values.T, outcomes.chances, strict=True)}
-    quarter = F(1, 4)
-    assert found == {(1, 1, 1, 1): quarter * 3 / 4, (1, -1, 1, 1): quarter / 4, (1, 1, -1, 1): 9 * quarter / 4,
-                     (1, -1, -1, 1): 3 * quarter / 4}  # fmt: skip
-
-
-@pytest.mark.parametrize("K", [None, 1])
-def test_a_start_at_rest_stays_there(K: int | None) -> None:
-    """All clients at their common minimum: every quantity but the learning rates is 0, at every step."""
-    run = a_run([(1, HALF), (HALF, 1)], [(-1, -1), (-HALF, -2)], (1, 2), 2, 4, K=K)
-    for row in measured(run):
-        moving = {"t", "t_0", "eta_t", "eta_start", "eta_later", "F_bar", "F_v", "F_bar_next", "w_mean",
-                  "v_mean"}  # fmt: skip
-        for symbol in set(row) - moving:
-            assert not np.any(row[symbol]), symbol
-        assert row["F_bar"] == row["F_v"] == row["F_bar_next"]
-
-
-def test_a_client_at_rest_beside_one_that_moves() -> None:
-    """S of an update 0 is 0 while the other client's is random: only the second has an error of binarisation."""
-    run = a_run([(1, 1), (1, HALF)], [(0, 0), (1, 2)], (0, 0), 2, 2)
-    _, second = measured(run)
-    assert second["moved_k_sq"] == [0, F(5, 16)]
-    assert second["binarised_sq"] == HALF * (2 * F(1, 4) - F(5, 16))
-
-
-def test_one_coordinate_is_gradient_descent() -> None:
-    """d = 1: q = 0, nothing is random, and w_T is that of federated averaging."""
-    run = a_run([(1,), (HALF,)], [(1,), (-2,)], (1,), 2, 4, p=(F(1, 4), F(3, 4)))
-    w = [F(1), F(1)]
-    for t, row in enumerate(measured(run)):
-        assert row["binarised_sq"] == row["jump_sq"] == row["noise_sq"] == 0
-        w = [e - F(1, 4) * (h * e + b) for e, h, b in zip(w, (F(1), HALF), (F(1), F(-2)), strict=True)]
-        mean = w[0] / 4 + 3 * w[1] / 4
-        assert row["F_bar_next"] == F(5, 8) * mean**2 / 2 - F(5, 4) * mean
-        if t % 2:
-            w = [mean, mean]
-
-
-def test_steps_of_a_round_are_those_of_a_longer_run() -> None:
-    for name in ("two clients", "weighted", "one of two"):
-        run = RUNS[name]
-        assert measured(replace(run, steps=2)) == measured(run)[:2]
-
-
-def test_all_clients_sampled_are_all_clients() -> None:
-    run = RUNS["both of two"]
-    of_sample = {"A_bin", "A_2", "A_1_parts"}
-    for row, plain in zip(measured(run), measured(replace(run, K=None)), strict=True):
-        assert {n: v for n, v in row.items() if n not in of_sample} == plain
-        assert row.get("A_2", 0) == 0
 
 
 # --- The algorithm itself --------------------------------------------------------------------------------------------

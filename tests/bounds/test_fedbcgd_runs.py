@@ -198,22 +198,11 @@ def test_what_does_not_exist_is_missing() -> None:
     assert constant.x_star == (0,) and block_round(constant)["gap_next"] == 0
 
 
-@pytest.mark.parametrize("name", ["one client a block", "two clients a block", "everyone", "control variates"])
-def test_bends_of_0_change_nothing(name: str) -> None:
-    r = ROUNDS[name]
-    assert block_round(replace(r, bend=(F(0),) * r.M)) == block_round(r)
-
-
 def test_the_minimiser_of_a_bent_function() -> None:
     """f = x^2 left of 0 and x^2/2 right of it, with a slope."""
     at = {b: replace(LINE, H=(vectors(2),), b=vectors(b), bend=(F(-1),), beta=F(2), K=1).x_star for b in (1, -1, 0)}
     assert at == {1: (F(-1, 2),), -1: (F(1),), 0: (F(0),)}
     assert replace(LINE, H=(vectors(1),), b=vectors(1), bend=(F(-1),), K=1).x_star is None
-
-
-def test_the_noise_of_fedbcgd_plus_cancels() -> None:
-    r = ROUNDS["control variates"]
-    assert block_round(r) == block_round(replace(r, sigma_sq=F(0)))
 
 
 def test_assignments() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtheory.bounds.fedbcgd.stability import coupled, largest_stable
+from fedtheory.bounds.fedbcgd.stability import coupled
 from fedtheory.simulations import expectation, run
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 
@@ -36,17 +36,3 @@ def test_blocks_local_steps_and_control_variates_together_are_unstable() -> None
 def test_runs_grow_as_the_expectation_does() -> None:
     runs = run(coupled(10), FedBCGDPlus(10, 0.5, 2, 1), rounds=200, seeds=range(5), x0=1.0, record=("gap",))
     assert (runs.gap.isel(round=-1) > 1e6).all()
-
-
-def test_the_largest_step_size_falls_as_one_over_t() -> None:
-    stable = {T: largest_stable(2, 1, T) for T in (5, 10, 20)}
-    assert all(1.2 < T * eta < 2.2 for T, eta in stable.items())
-    assert largest_stable(2, 4, 10) >= 1.6 * stable[10]  # sqrt(K)
-    assert min(largest_stable(1, 1, T) for T in (1, 5, 20)) >= 1
-
-
-def test_the_age_of_control_variates_is_not_the_cause() -> None:
-    """20 clients of which one sends a block, beside 10: variates are twice as old."""
-    largest = largest_stable(2, 1, 10)
-    assert not grows(FedBCGDPlus(10, 0.8 * largest, 2, 1), M=20)
-    assert grows(FedBCGDPlus(10, 1.3 * largest, 2, 1), M=20)

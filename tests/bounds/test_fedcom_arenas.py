@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
 
 from fedtheory.bounds.evaluation import compiled, evaluate
 from fedtheory.bounds.fedcom.arenas import ARENAS, SEARCHED, TRIALS, alike, two_of, unlike
 from fedtheory.bounds.trials import arena as arenas
 from fedtheory.bounds.trials.arena import (
     Arena,
-    at_same_rate,
     build,
     confront,
     constants_of,
@@ -39,9 +37,6 @@ from fedtheory.simulations.problems.quadratic import Quadratic, from_functions
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Bound, Status
 
-REFUTED = {"fedcom.thmD9", "fedcom.thmE4", "fedcom.thmE6", "fedcom.corE8", "fedcom.thmE9"}
-FOUND_BY_SEARCH = REFUTED - {"fedcom.thmD9"}
-
 
 def own(id_: str, kind: str = "moments") -> list[Arena]:
     return [a for a in ARENAS if a.statement == id_ and a.kind == kind]
@@ -59,15 +54,6 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_search() -> No
     assert len({a.label for a in ARENAS}) == len(ARENAS)
 
 
-def test_a_corrected_bound_has_the_arenas_of_the_printed_one() -> None:
-    for id_ in TRIALS:
-        for other in catalogue.corrected_by(id_):
-            if other in TRIALS:
-                assert {a.name for a in ARENAS if a.statement == id_} <= {
-                    a.name for a in ARENAS if a.statement == other
-                }
-
-
 def test_the_compressors_meet_the_paper_s_assumptions() -> None:
     for arena in ARENAS:
         algorithm = arena.algorithm(eta=1.0)
@@ -82,100 +68,6 @@ def test_the_compressors_meet_the_paper_s_assumptions() -> None:
                 np.testing.assert_allclose(gradient, problem.client_gradients(np.arange(problem.d) / 10.0)[0])
     used = {type(a.algorithm(eta=1.0).compressor) for a in ARENAS if a.kind == "run"}
     assert used == {Identity, RandK, QSGD}
-
-
-QUICK = {"fedcom.thmE4", "fedcom.thmE6.corrected", "fedcom.thmD9"}
-
-
-@pytest.mark.parametrize("id_", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in SEARCHED])
-def test_verdicts_by_search(id_: str) -> None:
-    statement, family = catalogue.find(id_), SEARCHED[id_]
-    found = judge_search(tightest(statement, family), statement)
-    if id_ in FOUND_BY_SEARCH:
-        assert found.status is Status.REFUTED and found.witness["q"] > 1 and found.witness["tau"] > 1
-        return
-    assert found.status is Status.TESTED and found.slack is not None and found.slack > 1
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
-    assert judge_search(tightest(sharper, family), sharper).status is Status.REFUTED
-
-
-# ------------------------------------------------------------------------------------------ witnesses, by hand
-
-
-def tracked(H: tuple[Fraction, ...], eta: Fraction, gamma: Fraction, tau: int, p: Fraction, R: int) -> list[Fraction]:
-    """E w_r^2 of FedCOMGATE on H_j w^2 / 2 from 1, a shared coin of probability p a round: all in fractions."""
-    m, n = len(H), len(H) + 1
-    rows = []  # what client j sends before compression, sum_c (H_j w_j^(c) - delta_j), of z = (w, delta_1 ... delta_m)
-    for j in range(m):
-        local, total = [Fraction(i == 0) for i in range(n)], [Fraction(0)] * n
-        for _ in range(tau):
-            d = [H[j] * v - (i == 1 + j) for i, v in enumerate(local)]
-            total = [a + b for a, b in zip(total, d, strict=True)]
-            local = [a - eta * b for a, b in zip(local, d, strict=True)]
-        rows.append(total)
-    mean = [sum(column) / m for column in zip(*rows, strict=True)]
-    second = [[Fraction(i == k == 0) for k in range(n)] for i in range(n)]
-    found = [second[0][0]]
-    for _ in range(R):
-        after = [[Fraction(0)] * n for _ in range(n)]
-        for chance, kept in ((p, 1 / p), (1 - p, Fraction(0))):
-            A = [[Fraction(i == k) for k in range(n)] for i in range(n)]
-            A[0] = [a - eta * gamma * kept * b for a, b in zip(A[0], mean, strict=True)]
-            for j in range(m):
-                A[1 + j] = [a + kept * (b - c) / tau for a, b, c in zip(A[1 + j], rows[j], mean, strict=True)]
-            half = [[sum(A[i][k] * second[k][l] for k in range(n)) for l in range(n)] for i in range(n)]
-            for i in range(n):
-                for k in range(n):
-                    after[i][k] += chance * sum(half[i][l] * A[k][l] for l in range(n))
-        second = after
-        found.append(second[0][0])
-    return found
-
-
-def test_undamped_tracking_moves_w_in_exact_arithmetic() -> None:
-    """The refutation of Theorem E.6 is no rounding error: E f(w_R) - f* = (3/8) E w_R^2 in fractions."""
-    (arena,) = [a for a in own("fedcom.thmE6") if a.name == "two quadratics, q 3"]
-    w = judge([arena], catalogue.find("fedcom.thmE6")).witness
-    assert (w["problem"], w["q"], w["tau"], w["gamma"]) == ("x^2/2, x^2/4; sigma = 0", 3.0, 2.0, 1.0)
-    assert (w["mu"], w["L"]) == (0.75, 1.0)
-    H = (Fraction(1), Fraction(1, 2))
-    squares = tracked(H, Fraction(w["eta"]).limit_denominator(10**6), Fraction(1), 2, Fraction(1, 4), 40)
-    data = measured_afresh(replace(arena, rounds=40))
-    at = int(np.argmin(abs(data.eta.values - w["eta"])))
-    for R in (1, 5, 40):
-        assert float(data["mean"].sel(R=R)[at]) == pytest.approx(float(squares[R]) * 3 / 8, rel=1e-3)
-    bound = evaluate("fedcom.thmE6", **constants_of(arena), eta=w["eta"], R=40)
-    assert bound.admissible and float(squares[40]) * 3 / 8 > 100 * bound.value
-
-
-def test_with_one_local_step_tracking_cancels_in_exact_arithmetic() -> None:
-    """Why arenas with tau = 1 and q = 3 are short: delta_j grows without touching w."""
-    H, eta = (Fraction(1), Fraction(1, 2)), Fraction(1, 16)
-    squares = tracked(H, eta, Fraction(1), 1, Fraction(1, 4), 8)
-    factor = Fraction(1, 4) * (1 - 4 * eta * Fraction(3, 4)) ** 2 + Fraction(3, 4)
-    assert squares == [factor**r for r in range(9)]
-
-
-def test_a_penalty_larger_than_L_refutes_D9() -> None:
-    """x <- x - eta (1/10 + phi) x with eta = 1/(2L): |x| grows; the bound goes to zero.  By hand."""
-    (arena,) = [a for a in own("fedcom.thmD9") if a.name == "two flat quadratics"]
-    w = judge([arena], catalogue.find("fedcom.thmD9")).witness
-    assert w["problem"] == "2 times 0.05 x^2; sigma = 0" and w["phi"] == pytest.approx(1 / np.sqrt(2))
-    assert w["eta"] == pytest.approx(5)
-    x = (1 - 5 * (0.1 + w["phi"])) ** w["R"]
-    assert w["measured"] == pytest.approx(0.05 * x**2, rel=1e-9)
-    assert w["printed_bound"] == pytest.approx(np.exp(-w["R"] / (0.2 * np.sqrt(2))) * 0.05, rel=1e-9)
-
-
-def test_a_long_way_to_go_refutes_D9() -> None:
-    (arena,) = [a for a in own("fedcom.thmD9") if a.name == "two narrow valleys, q 3"]
-    w = judge([arena], catalogue.find("fedcom.thmD9")).witness
-    assert w["L"] > w["phi"] and w["f_gap"] == pytest.approx(0.01) and w["w_star_norm"] == 0 and w["sigma"] == 0
-    assert w["measured"] > 2 * w["printed_bound"]
-    twin = replace(arena, statement="fedcom.thmD9.corrected", given=(("phi", w["phi"]),))
-    assert judge([twin], catalogue.find("fedcom.thmD9.corrected")).status is Status.TESTED
 
 
 # ------------------------------------------------------------------------------------------------ the machinery
@@ -293,19 +185,6 @@ def test_runs_that_diverge_leave_it_open_unless_all_do(monkeypatch: pytest.Monke
         diverging = {name: replace(quantity, run=some(which)) for name, quantity in known.items()}
         monkeypatch.setattr(arenas, "quantities", lambda _, found=diverging: found)
         assert judge([replace(arena, name=f"{which}")], statement).status is status
-
-
-def test_a_corrected_bound_at_the_same_rate_has_its_own_algorithm() -> None:
-    printed = next(a for a in own("fedcom.thmE4") if a.name == "quadratics, kappa 5, tau 5, gamma 1, q 1/4")
-    corrected = next(a for a in own("fedcom.thmE4.corrected") if a.name == printed.name)
-    steps = steps_of(printed)[0]
-    assert at_same_rate(printed, steps[0], corrected) is None
-    twin = at_same_rate(printed, steps[0] / 10, corrected)
-    assert twin is not None and twin.algorithm is corrected.algorithm
-    assert steps_of(twin)[0] == pytest.approx([steps[0] / 10])
-    fixed = next(a for a in own("fedcom.corE8") if "tau 5" in a.name)
-    assert at_same_rate(fixed, steps_of(fixed)[0][0], replace(fixed)) == fixed
-    assert at_same_rate(fixed, steps_of(fixed)[0][0] / 2, fixed) is None
 
 
 def test_a_witness_names_the_compressor() -> None:

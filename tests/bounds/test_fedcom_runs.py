@@ -171,6 +171,7 @@ def enumerated(name: str) -> tuple[dict[Any, Fraction], ...]:
     return tuple(dict(mean) for mean in means)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", RUNS)
 def test_against_all_outcomes(name: str) -> None:
     run, expected, found = RUNS[name], enumerated(name), rows(RUNS[name])
@@ -221,12 +222,6 @@ def test_the_start_by_hand() -> None:
     assert first["het_start"] == Fraction(7, 4) ** 2  # gradients 2 and -3/2, their mean 1/4
 
 
-def test_bends_of_0_change_nothing() -> None:
-    for name in ("the same coin", "FedCOM", "concave"):
-        run = replace(RUNS[name], R=2)
-        assert rows(replace(run, bend=(Fraction(0),) * run.m)) == rows(run)
-
-
 @pytest.mark.parametrize(
     ("left", "right", "slope", "lowest"),
     [
@@ -249,27 +244,6 @@ def test_ldl_of_a_covariance() -> None:
         L, D = ldl([[Fraction(x) for x in row] for row in C])
         assert [[sum(L[i][k] * D[k] * L[j][k] for k in range(3)) for j in range(3)] for i in range(3)] == C
         assert all(L[i][i] == 1 and not any(L[i][i + 1 :]) for i in range(3)) and min(D) >= 0
-
-
-def test_the_error_of_the_tracking_grows_by_q() -> None:
-    """Without curvature and with one coin, w stays; a round multiplies delta_j - b_j by 1 - alpha Z."""
-    run = a_run((0, 0), (1, -1), 0, 0, 3, True, 2, 5)
-    assert [row["tracking_sq"] for row in rows(run)] == [3**r for r in range(5)]
-    damped = replace(run, alpha=Fraction(1, 4))
-    assert [row["tracking_sq"] for row in rows(damped)] == [Fraction(3, 4) ** r for r in range(5)]
-
-
-def test_what_does_not_matter() -> None:
-    """q = 0 makes all coins alike; alpha needs clients."""
-    plain = replace(RUNS["two clients, two rounds"], q=Fraction(0))
-    assert rows(plain) == rows(replace(plain, shared=True))
-    alone = RUNS["one client"]
-    assert rows(alone) == rows(replace(alone, alpha=Fraction(0), shared=True))
-
-
-def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
-    run = RUNS["three rounds"]
-    assert rows(replace(run, R=2)) == rows(run)[:2]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def beside() -> Iterator[Callable[[str], networks.Beside]]:
         yield cache(networks.beside)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["PFL", "SFL", "FedBCGD+", "FedBAT"])
 def test_the_bound_has_the_largest_estimates(beside: Callable[[str], networks.Beside], name: str) -> None:
     found, net = beside(name), networks.network()

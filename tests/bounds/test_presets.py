@@ -295,6 +295,7 @@ def test_rounds_spend_the_floats():
 # ------------------------------------------------------------------------------------------------- in small
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", NAMES)
 def test_quick_fits(name):
     small = quick(built(name))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -25,55 +24,6 @@ def quantities(H: Any, b: Any, x: Any, *, K: int, S: int, sequential: bool, **gi
         steps = enumerate(found.traces[0].steps)
         values[name] = {(s.turn, s.k): found.mean(of_step(name, i, sequential)) for i, s in steps}
     return values
-
-
-def fractions(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    top, bottom = rng.integers(-6, 7, shape), rng.integers(1, 5, shape)
-    return np.frompyfunc(Fraction, 2, 1)(top.astype(object), bottom.astype(object))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.booleans(), st.data(), st.integers(0, 10**6))
-def test_identities(d: int, M: int, K: int, sequential: bool, data: Any, seed: int) -> None:
-    """What the proofs write with an equals sign, exactly: (28) and (63), (33) and (68), Lemmas 1 and 3, smoothness."""
-    S, rng = data.draw(st.integers(1, M)), np.random.default_rng(seed)
-    H = fractions(rng, M, d, d)
-    H = H + H.swapaxes(1, 2)
-    H = H - H.sum(0) / M + 3 * np.eye(d, dtype=int)  # the mean is 3 I
-    b, x = fractions(rng, M, d), fractions(rng, d)
-    b = b - b.sum(0) / M
-    eta, sigma2 = data.draw(st.fractions(Fraction(1, 50), 1, max_denominator=50)), Fraction(seed, 1000)
-    setting: dict[str, Any] = {"K": K, "S": S, "eta": eta, "sequential": sequential}
-    q = quantities(H, b, x, sigma2=sigma2, **setting)
-    step = eta if sequential else eta / S
-    assert q["dist2_next"] == q["dist2"] - 2 * step * q["inner_sum"] + step**2 * q["step_sq"]
-    assert q["descent"] == -step * q["cross_sum"] + Fraction(3, 2) * step**2 * q["step_sq"]
-    assert (q["E_r"] if sequential else q["Ecal_r"] * S) == sum(q["drift_mk"].values())
-    assert q["noise_sq"] == S * K * sigma2
-    assert q["D_F"] == Fraction(3, 2) * q["dist2"] and q["grad_sq"] == 9 * q["dist2"]
-    zeta2 = (b**2).sum() / Fraction(M)
-    left_out = Fraction(M - S, S * (M - 1)) if M > 1 else 0
-    assert q["star_sq"] == S**2 * K**2 * left_out * zeta2
-    for (m, k), number in q["B_mk"].items():
-        assert number == ((m - 1) * K if sequential else 0) + k
-        assert q["noise_upto"][m, k] == number * sigma2
-        assert q["bias_upto"][m, k] == number * q["client_bias_sq"][m, k]
-        assert q["client_bias_sq"][m, k] == q["client_bias_sq"][1, 0]
-    alike = quantities(
-        H * 0 + 3 * np.eye(d, dtype=int), b, x, sigma2=0 * sigma2, **setting
-    )  # gradients differ by constants
-    assert alike["step_sq"] == alike["mean_grad_sq"] and alike["T_1"] == alike["star_upto"]
-    assert alike["bias_sq"] == 81 * (S * K) ** 2 * alike["client_bias_sq"][1, 0] / 81
-    for (m, k), moved in alike["move_upto"].items():
-        first = {place for place in alike["drift_mk"] if place < (m, k) and (sequential or place[0] == m)}
-        assert moved == 9 * sum(alike["drift_mk"][place] for place in first)
-    if S == K == 1:
-        assert alike["tracked_sq"] == alike["grad_sq"] and alike["move_sq"] == 0
-        assert alike["local_grad_sq"] == alike["mean_grad_sq"] == alike["grad_sq"] + zeta2
-    if S == M:
-        assert alike["move_sq"] == alike["tracked_sq"] - (S * K) ** 2 * alike["grad_sq"] - 2 * S * K * (
-            alike["cross_sum"] - S * K * alike["grad_sq"]
-        )
 
 
 @pytest.mark.parametrize("algorithm", [SFL, PFL])

@@ -41,6 +41,7 @@ def test_all_bounds_on_whole_runs_can_be_tuned() -> None:
     assert set(TUNABLE) == theorems | {f"sfl.eq{n}" for n in (42, 46, 54, 71, 73, 80)} | corrected | blocks
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("examples", [3, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("id_", TUNABLE)
 def test_nothing_admissible_beats_the_tuned_step_size(id_: str, examples: int) -> None:
@@ -190,6 +191,7 @@ def test_a_proof_without_a_choice_has_no_closed_form() -> None:
 # --- rounds_to -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("id_", "values"),
     [("sfl.thm1.strongly_convex", STRONG), ("sfl.thm2.general_convex", CONVEX), ("sfl.thm1.nonconvex", ROUGH)],
@@ -325,21 +327,7 @@ BY_HAND: dict[str, tuple[str, dict[str, tuple[Any, ...]]]] = {
             "optimisation": (-1, 0, 0),
         },
     ),
-    "sfl.cor1.nonconvex": (
-        "RKM",
-        {
-            "noise": (-H, -H, -H),
-            "noise_drift": (-TT, -T, -T),
-            "heterogeneity": (-TT, 0, -T),
-            "optimisation": (-1, 0, 0),
-        },
-    ),
-    "sfl.cor2.strongly_convex": ("RKM", PARALLEL_RATES),
     "sfl.cor2.general_convex": (
-        "RKM",
-        {"noise": (-H, -H, -H), "noise_drift": (-TT, -T, 0), "heterogeneity": (-TT, 0, 0), "optimisation": (-1, 0, 0)},
-    ),
-    "sfl.cor2.nonconvex": (
         "RKM",
         {"noise": (-H, -H, -H), "noise_drift": (-TT, -T, 0), "heterogeneity": (-TT, 0, 0), "optimisation": (-1, 0, 0)},
     ),
@@ -353,29 +341,8 @@ BY_HAND: dict[str, tuple[str, dict[str, tuple[Any, ...]]]] = {
             "heterogeneity": (-2, 0, 0, -1),
         },
     ),
-    "sfl.eq47": (
-        "RKMS",
-        {
-            "noise": (-H, -H, 0, -H),
-            "sampling": (-H, 0, 0, -H),
-            "noise_drift": (-TT, -T, 0, -T),
-            "heterogeneity": (-TT, 0, 0, -T),
-            "optimisation": (-1, 0, 0, 0),
-        },
-    ),
-    "sfl.eq55": (
-        "RKS",
-        {
-            "noise": (-H, -H, -H),
-            "noise_drift": (-TT, -T, -T),
-            "heterogeneity": (-TT, 0, -T),
-            "optimisation": (-1, 0, 0),
-        },
-    ),
     "sfl.table1.sgd": ("RKM", {"noise": (-1, -1, -1), "optimisation": (GONE, 0, 0)}),
-    "sfl.table1.pfl_karimireddy": ("RKM", PARALLEL_RATES),
     "sfl.table1.pfl_koloskova": ("RKM", {**PARALLEL_RATES, "optimisation": (GONE, 1, 0)}),
-    "sfl.table1.pfl_thm2": ("RKM", PARALLEL_RATES),
     "sfl.table1.sfl_thm1": ("RKM", STRONG_RATES),
 }
 

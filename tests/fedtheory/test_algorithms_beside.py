@@ -71,6 +71,7 @@ def test_lines_are_typeset() -> None:
     assert any("Δ<i>c</i>" in one.text for one in listings.shown(catalogue.find("fedbcgd.alg3").claim))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("width", [390, 1400])
 def test_no_line_is_cut_off(width: int, tmp_path: Path) -> None:
     shutil.copytree(Path(fedtheory.__file__).parent / "site" / "assets", tmp_path / "assets")

@@ -78,6 +78,7 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
     assert json.loads(out)["value"] is None and list(json.loads(out)["terms"]) == ["first", "second"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -488,6 +489,7 @@ def test_evidence_of_one_kind(call) -> None:
         assert status == 2 and said in err and err.count("\n") == 1
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("words", "encoding", "says"),
     [

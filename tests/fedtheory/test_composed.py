@@ -156,6 +156,8 @@ def smaller(text: str) -> str:
     return f"{above}Lemma {edited}"
 
 
+@pytest.mark.dear
+@pytest.mark.slow  # .ci/run runs it where coqc is installed
 @needs_coq
 @pytest.mark.parametrize(("id_", "kind"), SOME)
 def test_coq_prints_the_premises_of_a_theorem_and_refuses_it_changed(id_, kind, tmp_path) -> None:

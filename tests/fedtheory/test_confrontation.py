@@ -162,6 +162,7 @@ def test_the_example_brings_the_theorem_of_scaffold(tmp_path: Path, table: str) 
     assert (tmp_path / "fig.pdf").read_bytes().startswith(KINDS["pdf"])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("ending", KINDS)
 def test_figures_by_their_endings(call: Any, ending: str) -> None:
     words = ["quadratic", "PFL", "K=2", "d=2", "M=2", "rounds=20", "seeds=2"]

@@ -92,6 +92,7 @@ def test_what_coq_accepts_is_recorded_and_what_it_refuses_is_named(tmp_path, mon
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coq.json", "steps.json"]
 
 
+@pytest.mark.slow  # .ci/run runs it where coqc is installed
 @needs_coq
 def test_best_constants_that_coq_accepts_are_recorded_beside_the_steps(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(coq, "_file", lambda paper, name: tmp_path / name)

@@ -68,6 +68,7 @@ ROUNDS: dict[str, tuple[Any, Any, Status]] = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ROUNDS)
 def test_a_claim_about_a_round_or_a_run_is_tested_or_refuted_with_a_witness(name: str) -> None:
     """Textbook claims about FedAvg with one local step, which is gradient descent, and false forms of them."""

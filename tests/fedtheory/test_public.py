@@ -65,6 +65,7 @@ def test_a_clone_without_links_is_one_line(tmp_path: Path) -> None:
     assert "a link to ../../theory" in done.stderr and "core.symlinks=true" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("missing", "command"), [("z3", "verify sfl.lemma5"), ("flint", "verify sfl.lemma5"),
     ("cvxpy", "verify fedbcgd.lemma1"), ("torch", "train sfl.table3 --quick --rounds 1")])  # fmt: skip
 def test_a_missing_extra_is_one_line(

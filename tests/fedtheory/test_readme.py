@@ -56,6 +56,7 @@ def test_the_pages_have_examples() -> None:
     assert all(output for _, _, output in EXAMPLES)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("page", "command", "output"), EXAMPLES, ids=[f"{page}: {cmd}" for page, cmd, _ in EXAMPLES])
 def test_command_prints_what_the_page_says(
     page: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -142,6 +143,7 @@ def words_of(text: str) -> str:
     return re.sub(r"-?\d+\.\d+(e-?\d+)?|\d+e-?\d+", "#", text)
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(("code", "shown"), CHECKS, ids=[code.split("\n")[-2][:30] for code, _ in CHECKS])
 def test_a_claim_has_the_answer_that_the_page_shows(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,6 +78,7 @@ def test_what_is_refuted_has_no_score() -> None:
     assert scores(verified("sfl.lemma9")) == {}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("id_", SOME)
 def test_the_stored_scores_are_those_of_today(id_: str) -> None:
     (checked,) = verified(id_)

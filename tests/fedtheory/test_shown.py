@@ -13,6 +13,7 @@ from fedtheory.theory.statement import Bound
 from tests.fedtheory import registry_stub
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("paper", ["sfl", "fedbat", "fedcom", "fedbcgd"])
 def test_every_statement_shows_itself(paper: str) -> None:
     """Its id, its kind, its claim."""
@@ -55,16 +56,16 @@ def test_a_page_is_what_the_command_shows(call: pytest.FixtureRequest) -> None:
 
 
 def test_a_figure_shows_and_saves_itself(tmp_path: Path) -> None:
-    figure = ft.figure("who_wins_noise")
-    assert figure._repr_png_().startswith(b"\x89PNG") and repr(figure).startswith("<Figure who_wins_noise: ")
+    figure = ft.figure("fedbat_bias_of_signs")
+    assert figure._repr_png_().startswith(b"\x89PNG") and repr(figure).startswith("<Figure fedbat_bias_of_signs: ")
     figure.save(tmp_path / "a.pdf")
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF") and len(figure.data) > 10
     figure.save(tmp_path / "a.svg")  # a second time, in another format
     assert (tmp_path / "a.svg.csv").read_bytes() == (tmp_path / "a.pdf.csv").read_bytes()
     with pytest.raises(ValueError, match=r"a\.jpg"):
         figure.save(tmp_path / "a.jpg")
-    with pytest.raises(UnknownName, match="unknown figure 'who_wins_nois'"):
-        ft.figure("who_wins_nois")
+    with pytest.raises(UnknownName, match="unknown figure 'fedbat_bias_of_sign'"):
+        ft.figure("fedbat_bias_of_sign")
 
 
 def test_a_problem_shows_its_constants() -> None:

@@ -57,6 +57,7 @@ def test_every_system_has_a_row_without_an_empty_cell() -> None:
         assert all((source, sends, exact, statements)), name
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ON_ANY)
 def test_every_system_runs_in_simulate(name: str) -> None:
     problem = "breast_cancer" if name == "VRDIANA" else "quadratic"

@@ -57,6 +57,7 @@ def expected(made: list[Task]) -> list[str]:
     return [f"{t.paper} {t.arguments[1]} ({t.paper} 0)" for t in made]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("n", [2, 20])
 def test_results_come_in_order_and_needed_tasks_are_done_first_and_once(n: int) -> None:
     made, done = numbered(n), []
@@ -67,6 +68,7 @@ def test_results_come_in_order_and_needed_tasks_are_done_first_and_once(n: int) 
     assert where.do(made) == expected(made) and len(where.spent) == 2 * n + 2, "no task is done twice"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("n", [1, 20])
 def test_what_a_task_raises_is_raised(n: int) -> None:
     with pytest.raises(ValueError, match="no 3"):
@@ -158,11 +160,9 @@ CHANGES = [  # a file, a change of it, the papers that are computed again, a sta
 ]
 
 
-SLOW = [pytest.param(*change, marks=pytest.mark.slow) for change in CHANGES[1:]]
-
-
+@pytest.mark.slow  # each run imports everything in three processes
 @pytest.mark.parametrize(
-    ("file", "old", "new", "papers", "verdict"), [CHANGES[0], *SLOW], ids=["constant", "condition", "code", "other"]
+    ("file", "old", "new", "papers", "verdict"), CHANGES, ids=["constant", "condition", "code", "other"]
 )
 def test_a_change_computes_again_what_depends_on_it(copy: Copy, file, old, new, papers, verdict) -> None:
     copy.run()
@@ -173,7 +173,17 @@ def test_a_change_computes_again_what_depends_on_it(copy: Copy, file, old, new, 
     assert computed == papers and stored == [p for p in BOTH if p not in papers]
     statement, status = verdict
     assert status in [s for _, s, _ in verdicts[statement]]
-    assert copy.run()[1] == [], "the results of the code as it was before are still there"
+
+
+@pytest.mark.slow
+def test_the_results_of_the_code_as_it_was_before_are_still_there(copy: Copy) -> None:
+    verdicts, *_ = copy.run()
+    file, old, new, *_ = CHANGES[0]
+    before = copy.change(file, old, new)
+    time.sleep(2.2)
+    copy.run()
+    (copy.folder / file).write_text(before)
+    assert copy.run() == (verdicts, [], BOTH)
 
 
 @pytest.mark.slow
@@ -188,6 +198,19 @@ def test_another_version_of_a_library_computes_all_again(copy: Copy) -> None:
     shutil.rmtree(library)
     assert copy.run("fresh") == (verdicts, BOTH, [])
     assert copy.run() == (verdicts, [], BOTH)
+
+
+def test_the_files_of_the_modules_in_use_are_among_those_read() -> None:
+    script = "import time; from fedtheory import store; from fedtheory.theory import catalogue; "
+    script += "catalogue.find('sfl.eq16'); print(*(name for name, _ in store.files_read(time.time_ns())))"
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "theory/sfl/setting.py" in found and "theory/statement.py" in found and "theory/fedbat/" not in found
 
 
 def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
@@ -297,6 +320,7 @@ def until(true: Callable[[], bool]) -> None:
     raise AssertionError("not after a minute")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_processes_end_with_the_command_that_began_them(number: int, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SLOW)

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 from spy import Spy
 
 from fedtheory.simulations import run
@@ -19,8 +17,6 @@ from fedtheory.simulations.partitions import dirichlet
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
 from fedtheory.simulations.problems.two_part import TwoPart
-
-Z = stats.norm.isf(1e-6 / 2)
 
 
 def trajectory(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:
@@ -184,52 +180,6 @@ def test_the_comparison_can_fail() -> None:
 # ------------------------------------------------------------------------------------- special cases
 
 
-def test_random_reshuffling() -> None:
-    """K = 1, sigma = 0, S = M: one pass over the components in random order, SGD-RR."""
-    p, x0 = PROBLEMS["quadratic"], start_of(PROBLEMS["quadratic"])
-    got = trajectory(p, SFL(K=1, eta=0.2), rounds=10, seeds=[3], x0=x0)[:, 0, 0]
-    x, seen = x0, set()
-    for epoch in range(10):
-        permutation = draws_alone(3, epoch).order(p.M, p.M)[0]
-        assert sorted(permutation) == list(range(p.M))
-        seen.add(tuple(permutation))
-        for i in permutation:
-            x = x - 0.2 * (p.H[i] @ x + p.b[i])
-        assert close(got[epoch + 1], x)
-    assert len(seen) > 5
-
-
-@pytest.mark.parametrize("batch", [None, 2])
-def test_one_client(batch: int | None) -> None:
-    for p in (
-        generate(3, 1, L=2, mu=0.1, sigma=0.5 if batch else 0.0),
-        Logistic(BINARY, dirichlet(BINARY.labels, 1, 1.0, 0), 0.1, batch),
-    ):
-        one, two = (trajectory(p, A(K=5, eta=ETAS), rounds=5, seeds=SEEDS, x0=start_of(p)) for A in (SFL, PFL))
-        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-15)  # BLAS may sum in another order
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_one_participant(name: str) -> None:
-    """S = 1 (K = 1, and more): both algorithms are SGD on a client drawn each round."""
-    p = PROBLEMS[name]
-    for K in (1, 3):
-        one, two = (trajectory(p, A(K=K, eta=ETAS, S=1), rounds=5, seeds=SEEDS, x0=start_of(p)) for A in (SFL, PFL))
-        assert close(one, two)
-
-
-@pytest.mark.parametrize("batch", [None, 3])
-@pytest.mark.parametrize("S", [None, 1, 3])
-@pytest.mark.parametrize(("split", "whole"), [(SSL, SFL), (SplitFed, PFL)])
-def test_split_learning_is_federated_learning(batch: int | None, S: int | None, split: Any, whole: Any) -> None:
-    """Appendix A: SSL and SplitFed share the update rules of SFL and PFL."""
-    p = replace(NETWORK, batch=batch)
-    settings = {"rounds": 6, "seeds": SEEDS, "x0": start_of(p)}
-    one, two = (trajectory(p, A(K=3, eta=ETAS, S=S), **settings) for A in (split, whole))
-    assert close(one, two)
-    assert not close(one[:-1], two[1:])
-
-
 @pytest.mark.parametrize("batch", [None, 2])
 @pytest.mark.parametrize("S", [None, 2])
 def test_split_learning_with_unequal_steps(batch: int | None, S: int | None) -> None:
@@ -256,70 +206,6 @@ def test_drift_with_unequal_steps_is_the_seeds_own() -> None:
         assert together[seed, 0] == pytest.approx(naive, rel=1e-12)
         alone = run(p, algorithm, rounds=3, seeds=[seed], x0=x0, record=("drift",))["drift"][0, 0]
         np.testing.assert_allclose(together[seed, :-1], alone[:-1], rtol=1e-12)
-
-
-@pytest.mark.parametrize("S", [None, 2])
-@pytest.mark.parametrize("parallel", [False, True])
-def test_telescoped_update(S: int | None, parallel: bool) -> None:
-    """x_{r+1} - x_r = -eta sum over clients and steps of g (SFL), -(eta/S) sum of g (PFL)."""
-    spy, K, eta = Spy(PROBLEMS["noisy quadratic"]), 3, 0.1
-    taking_part = S or spy.M
-    run(spy, (PFL if parallel else SFL)(K=K, eta=eta, S=S), rounds=3, seeds=SEEDS, x0=1.0, record=("value",))
-    calls = K if parallel else K * taking_part  # gradient evaluations a round
-    assert len(spy.gradients) == 3 * calls
-    for r in range(3):
-        own = spy.gradients[r * calls : (r + 1) * calls]
-        total = sum(g.sum(2) / taking_part if parallel else g for _, g in own)
-        change = spy.iterates[r + 1] - spy.iterates[r]
-        np.testing.assert_allclose(change, -eta * total, rtol=1e-12, atol=1e-13)
-        if not parallel:  # x_{m,k} - x_r = -eta sum of the gradients so far
-            for i, (x, _) in enumerate(own):
-                so_far = sum((g for _, g in own[:i]), np.zeros_like(x))
-                np.testing.assert_allclose(x - spy.iterates[r], -eta * so_far, rtol=1e-12, atol=1e-13)
-
-
-# ------------------------------------------------------------------ exact expectations over the orders
-
-TABLE_2 = {
-    "group 1": ((Fraction(1, 2), Fraction(1, 2)), (0, 0)),
-    "group 2": ((Fraction(1, 2), Fraction(1, 2)), (1, -1)),
-    "group 3": ((Fraction(2, 3), Fraction(1, 3)), (1, -1)),
-    "group 4": ((Fraction(1), Fraction(0)), (1, -1)),
-}
-
-
-@pytest.mark.parametrize("group", TABLE_2)
-@pytest.mark.parametrize("parallel", [False, True])
-def test_expectation_over_all_orders(group: str, parallel: bool) -> None:
-    """Three rounds of two clients: 8 sequences of orders in rational arithmetic, replayed, and sampled by 20 000 seeds."""
-    curvature, slope = TABLE_2[group]
-    p = from_functions([float(c) for c in curvature], slope)
-    algorithm = (PFL if parallel else SFL)(K=2, eta=0.25)
-    sequences = list(product(permutations(range(2)), repeat=3))
-
-    def local(x: Fraction, m: int) -> Fraction:
-        for _ in range(2):
-            x -= Fraction(1, 4) * (2 * curvature[m] * x + slope[m])
-        return x
-
-    def end(sequence: tuple) -> Fraction:
-        x = Fraction(3)
-        for order in sequence:
-            x = (local(x, 0) + local(x, 1)) / 2 if parallel else local(local(x, order[0]), order[1])
-        return x
-
-    exact = [end(sequence) ** 2 for sequence in sequences]
-    replayed = run(p, algorithm, rounds=3, seeds=range(8), x0=3.0, orders=np.array(sequences), record=("dist2",))
-    np.testing.assert_allclose(replayed["dist2"][0, :, -1], np.array(exact, dtype=float), rtol=1e-12)
-    mean = sum(exact) / 8
-    variance = sum((e - mean) ** 2 for e in exact) / 8
-    assert variance == 0 if parallel or group == "group 1" else variance > 0
-    N = 20_000
-    sampled = run(p, algorithm, rounds=3, seeds=range(N), x0=3.0, record=("dist2",), at=[3])["dist2"][0, :, 0]
-    error = Z * float(variance / N) ** 0.5 + 1e-12 * float(mean)
-    assert abs(float(sampled.mean()) - float(mean)) <= error
-    one_order = float(end(((0, 1),) * 3) ** 2)  # always client 0 first: seen unless the order does not matter
-    assert variance == 0 or abs(one_order - float(mean)) > error
 
 
 # ------------------------------------------------------------------------------------ malformed requests

@@ -7,7 +7,6 @@ import pytest
 
 from fedtheory.simulations import run
 from fedtheory.simulations.algorithms.baselines import FedNova, FedProx
-from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.engine import RunState
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
@@ -78,23 +77,6 @@ def test_fednova_against_a_loop(problem: Quadratic, orders: Any, momentum: float
 def test_fedprox_against_a_loop(problem: Quadratic, orders: Any, prox: float) -> None:
     ours = last(problem, FedProx(3, ETA, S=len(orders[0]), prox=prox), 4, orders=np.array(orders))
     np.testing.assert_allclose(ours, loop(problem, [3] * 4, 0.0, prox, False, orders), rtol=1e-12)
-
-
-@pytest.mark.parametrize("algorithm", [FedProx(3, ETA, prox=0.0), FedNova(3, ETA), FedNova((3,) * 4, ETA)])
-def test_both_contain_fedavg(algorithm: Any) -> None:
-    noisy = generate(d=D, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5, sigma=1.0)
-    here, there = (run(noisy, a, rounds=5, seeds=range(3), x0=1.0).gap for a in (algorithm, PFL(3, ETA)))
-    np.testing.assert_allclose(here, there, rtol=1e-11)
-
-
-def test_fednova_ends_at_the_minimum_of_f_whatever_the_steps_fedavg_does_not() -> None:
-    """The paper's point: with unequal steps the plain mean has another fixed point, O(eta) apart is all that is left."""
-    same = Quadratic(np.tile(np.eye(D), (4, 1, 1)), EQUAL.b)  # H_m alike: the fixed point of FedNova's mean is exact
-    x_star = same.constants["x_star"]
-    tau, x = [1, 1, 1, 30], None
-    x = loop(same, tau, 0.0, 0.0, False, ALL * 50)
-    nova = last(same, FedNova(tuple(tau), 0.003), 1000)
-    assert np.linalg.norm(nova - x_star) < 0.02 * np.linalg.norm(np.array(x) - x_star)
 
 
 def test_steps_are_counted_client_by_client() -> None:

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 import sympy
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from fedtheory.simulations.binarisation import (
     binarise,
     derivatives,
     error,
     law,
-    least_error,
-    mean_size,
     pack,
     step_size,
     unpack,
@@ -170,25 +168,6 @@ def test_the_exponent_keeps_alpha_positive() -> None:
     assert step_size(0.3, 6, -0.7) == pytest.approx(alpha.item()) and alpha.item() > 0
     _, by_alpha = derivatives(x.numpy(), alpha.item(), zeta.numpy())
     assert exponent.grad is not None and exponent.grad.item() == pytest.approx(6 * alpha.item() * by_alpha.sum())
-
-
-# -------------------------------------------------------------------------------------------- choices of alpha
-
-
-def test_the_mean_size_is_best_for_signs() -> None:
-    x = np.array([-3.0, 0.5, 1.0, -0.1])
-    alphas = np.linspace(0, 4, 4001)
-    errors = ((x - alphas[:, None] * np.sign(x)) ** 2).sum(1)
-    assert alphas[errors.argmin()] == pytest.approx(mean_size(x), abs=1e-3)
-
-
-@settings(max_examples=200)
-@given(st.lists(NUMBERS, min_size=1, max_size=8))
-def test_the_least_error_is_the_least(x: list[float]) -> None:
-    best = error(x, least_error(x))
-    grid = np.linspace(0, max(map(abs, x)) + 1, 2001)[:, None]
-    assert best <= error(x, grid).min() + 1e-12
-    assert best <= error(x, max(map(abs, x))) + 1e-12
 
 
 # ------------------------------------------------------------------------------------------------------ on the wire

@@ -6,7 +6,7 @@ passes always.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction as Fr
-from itertools import combinations_with_replacement, product
+from itertools import product
 from math import ceil, inf, nan, prod, sqrt
 from typing import Any
 
@@ -37,7 +37,6 @@ from fedtheory.simulations.compressors import (
     from_text,
 )
 from fedtheory.simulations.draws import Draw, Draws
-from fedtheory.simulations.exact.moments import mask as mask_kernel
 
 CHANCE = 1e-6
 Z = stats.norm.isf(CHANCE / 2)
@@ -62,7 +61,6 @@ OWN_STEP = [Sign(0.5), MaxSign(0.25), StochasticSign(0.25), NoisySign(0.5, 0.3),
 ALL = [Identity(), *RANDOM, *BIASED]
 each = pytest.mark.parametrize("Q", ALL, ids=lambda Q: Q.name)
 each_random = pytest.mark.parametrize("Q", RANDOM, ids=lambda Q: Q.name)
-each_biased = pytest.mark.parametrize("Q", BIASED, ids=lambda Q: Q.name)
 
 
 def coins(Q: Compressor, seeds: ArrayLike, clients: int = 1, round_: int = 0) -> Draw:
@@ -176,20 +174,6 @@ def test_exact_suprema_against_search(Q: Compressor, d: int) -> None:
     assert found >= claim * (1 - 2e-3)
 
 
-@given(d=st.integers(1, 5), s=st.integers(1, 9))
-def test_qsgd_is_the_best_odd_vector(d: int, s: int) -> None:
-    """The supremum is over vectors of odd numbers: all of them tried, and the sphere point of the best one."""
-    best, at = -inf, (0,) * d
-    for a in combinations_with_replacement(range(1, 2 * s + 2, 2), d):
-        value = (d - (sqrt(sum(v * v for v in a)) - 2 * s) ** 2) / (4 * s * s)
-        if value > best + 1e-12:
-            best, at = value, a
-    claim = QSGD(s).contraction(d).value
-    assert claim == pytest.approx(best, abs=1e-12)
-    x = np.array(at, dtype=float)
-    assert float(QSGD(s).error(x) / (x @ x)) == pytest.approx(claim, abs=1e-12)
-
-
 @given(d=st.integers(1, 10**7), s=st.integers(1, 10**4))
 def test_qsgd_is_below_the_published_bound(d: int, s: int) -> None:
     Q = QSGD(s)
@@ -199,14 +183,6 @@ def test_qsgd_is_below_the_published_bound(d: int, s: int) -> None:
     assert published.value == min(d / s**2, sqrt(d) / s)
     if d >= 4 * s * s:
         assert exact == pytest.approx(sqrt(d) / s - 1, rel=1e-9)
-
-
-@each_biased
-def test_biased_ones_are_biased(Q: Compressor) -> None:
-    assert not Q.unbiased and Q.q(3).value is None and "biased" in Q.q(3).how
-    x = [Fr(100), Fr(10), Fr(1)]
-    assert [v for _, out in Q.law(x) for v in out] != x
-    assert Q.contraction(3).value < 1
 
 
 def test_no_bias_where_nothing_is_lost() -> None:
@@ -231,19 +207,6 @@ def test_deterministic_ones_have_one_outcome(Q: Compressor, x: list[Fr]) -> None
     values = np.array(x, dtype=float)
     if len({abs(v) for v in x}) == len(x):  # a tie on fractions may be none on doubles
         np.testing.assert_allclose(Q(values, None), np.array(outcome, dtype=float), rtol=1e-12)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("Q", [RandK(2), Bernoulli(0.5), Sparsifier(0.25)], ids=repr)
-def test_moments_feed_the_kernel_of_masks(Q: Compressor) -> None:
-    x = [Fr(1), Fr(-2), Fr(3)]
-    moments = Q.moments(3)
-    assert moments is not None
-    z = np.array([1.0, 1, -2, 3])
-    after = (mask_kernel(*moments).second @ np.outer(z, z).ravel()).reshape(4, 4)[1:, 1:]
-    law = Q.law(x)
-    exact = [[float(expected(law, lambda out: out[i] * out[j])) for j in range(3)] for i in range(3)]
-    np.testing.assert_allclose(after, exact, rtol=1e-12)
-    assert QSGD(2).moments(3) is None
 
 
 def test_laws_that_cannot_be_listed() -> None:
@@ -310,25 +273,6 @@ def test_coins_differ_by_round_seed_and_client_unless_shared(Q: Compressor) -> N
     assert (now[0] != now).any()
     same = (now[:, 1:] == now[:, :1]).all((0, -1))  # as the first client, in every run
     assert same.all() if Q.shared else not same.any()
-
-
-@pytest.mark.parametrize("Q", [Q for Q in RANDOM if Q.shared], ids=repr)
-def test_shared_masks_are_linear(Q: Compressor) -> None:
-    x = np.random.default_rng(2).standard_normal((2, 9, 5, 4))
-    together = Q(x.mean(2, keepdims=True), coins(Q, np.arange(9), 1))
-    np.testing.assert_allclose(Q(x, coins(Q, np.arange(9), 5)).mean(2, keepdims=True), together, atol=1e-12)
-
-
-@each
-def test_batches(Q: Compressor) -> None:
-    """(E, N, S, d): every step size as if alone, with the coins of its seed and client."""
-    x = np.random.default_rng(3).standard_normal((3, 4, 5, 6))
-    out = Q(x, coins(Q, np.arange(4), 5))
-    assert out.shape == x.shape and out.dtype == float
-    for e in range(3):
-        np.testing.assert_array_equal(Q(x[e : e + 1], coins(Q, np.arange(4), 5))[0], out[e])
-    server = Draws.of_seeds(np.arange(4), 0).codes(np.array([0]), shared=Q.shared)
-    assert Q(x[:, :, 0], server).shape == (3, 4, 6)
 
 
 @each_random
@@ -416,7 +360,7 @@ def test_messages_of_a_float32_norm_come_back_exactly(Q: Compressor, norm: float
     np.testing.assert_array_equal(Q.decode(Q.encode(message), len(levels)), message)
 
 
-@pytest.mark.parametrize(("Q", "d", "bits"), [
+BITS: list[tuple[Compressor, int, float]] = [
     (Identity(), 10, 320),
     (RandK(3), 10, 3 * (32 + 4)),
     (RandK(3), 8, 3 * (32 + 3)),
@@ -434,27 +378,12 @@ def test_messages_of_a_float32_norm_come_back_exactly(Q: Compressor, norm: float
     (Bernoulli(0.25, shared=True), 10, 80),
     (Sparsifier(0.25), 10, 10 + 80),
     (Sparsifier(0.25, shared=True), 10, 80),
-])  # fmt: skip
-def test_bits(Q: Compressor, d: int, bits: float) -> None:
-    assert Q.bits(d) == bits
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("Q", [Bernoulli(0.25), Sparsifier(0.25), Sparsifier(0.5, shared=True)], ids=repr)
-def test_expected_bits(Q: Compressor) -> None:
-    """The mean of the lengths of the messages, over the law."""
-    law = Q.law([Fr(1), Fr(-2), Fr(3)])
-    messages = [(p, np.array(out, dtype=float)) for p, out in law]
-    assert Q.bits(3) == sum(float(p) * length(Q, out, out != 0) for p, out in messages)
-    for _, out in messages:
-        mask = (out != 0) if Q.shared else None
-        assert len(Q.encode(out, mask)) == ceil(length(Q, out, out != 0) / 8)
-
-
-def test_kept_zeros_do_not_change_a_fixed_length() -> None:
-    message = np.array([0.0, 2.5, 0, 0, 0])
-    for Q in (RandK(3), TopK(3)):
-        assert len(Q.encode(message)) == ceil(Q.bits(5) / 8)
-        np.testing.assert_array_equal(Q.decode(Q.encode(message), 5), message)
+def test_bits() -> None:
+    for Q, d, bits in BITS:
+        assert Q.bits(d) == bits, Q
 
 
 REFUSED = [

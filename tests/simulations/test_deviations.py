@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.linalg import hadamard
 from scipy.optimize import minimize
 
 from fedtheory.simulations import NoSuchConstant
 from fedtheory.simulations.data import Dataset, load, one_against_rest
-from fedtheory.simulations.partitions import Partition, dirichlet, iid, shards
+from fedtheory.simulations.partitions import dirichlet, iid, shards
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
 from fedtheory.simulations.problems.regularised import Regularised
@@ -72,40 +71,6 @@ def test_nearly_attained(kind: type[Logistic]) -> None:
     problem = kind(data, iid(data.labels, n, 0), 1e-3)
     x = np.zeros(n) if kind is SigmoidERM else np.where(data.labels == 0, 1e3, -1e3)
     assert (1 - 1 / n) * problem.constants["G"] < deviation(problem, x) < problem.constants["G"]
-
-
-@pytest.mark.parametrize(
-    ("features", "size"),
-    [(hadamard(4), 1.0), (np.array([[1.0], [9.0]]), 5.0)],  # not 2, the row norms; not 6.4, their quadratic mean
-    ids=["largest eigenvalue", "mean moduli"],
-)
-def test_the_size_of_the_data(features: np.ndarray, size: float) -> None:
-    """Two clients with the same data: what is left of the bound is how far residuals may be from their centre."""
-    n = len(features)
-    alike = Dataset("alike", np.tile(features, (2, 1)).astype(float), np.tile(np.arange(n) % 2, 2), 2, "made here")
-    problem = Logistic(alike, Partition((np.arange(n), np.arange(n, 2 * n)), "two alike"), 1e-3)
-    assert problem.constants["G"] == pytest.approx(size / 2) and "centre" in problem.constants.how("G")
-
-
-def test_the_size_of_the_gradients() -> None:
-    """Three classes, one a client: the gradients have so little in common that their size alone says as much."""
-    three = Dataset("three", np.eye(3), np.arange(3), 3, "made here")
-    problem = Logistic(three, iid(three.labels, 3, 0), 1e-3)
-    assert problem.constants["G"] == pytest.approx(np.sqrt(2))
-    assert "size of the clients' gradients" in problem.constants.how("G")
-
-
-@pytest.mark.parametrize("problem", [PROBLEMS["binary, by label"], PROBLEMS["digits, by label"]])
-def test_the_ridge_cancels(problem: Logistic) -> None:
-    one, other = (replace(problem, regularisation=ridge).constants["G"] for ridge in (1e-3, 7.0))
-    assert one == other
-    assert Regularised(problem, 0.5).constants["G"] == problem.constants["G"]
-
-
-@pytest.mark.parametrize("kind", [Logistic, SigmoidERM])
-def test_a_single_client(kind: type[Logistic]) -> None:
-    problem = kind(BINARY, iid(BINARY.labels, 1, 0), 0.1)
-    assert problem.constants["G"] == 0 and problem.constants.how("G") == "a single client"
 
 
 def test_quadratics() -> None:

@@ -137,6 +137,7 @@ def test_it_learns(name):
     keeps_its_invariants(found)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", FAIL)
 def test_it_fails_as_it_is_known_to(name):
     """Those that stay are given twice the rounds in which their other forms learn."""

@@ -14,9 +14,7 @@ import torch
 from fedtheory.simulations import NoSuchConstant, run
 from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.fedbat import SIGNS, VARIANTS, EFSignSGD, FedBAT
-from fedtheory.simulations.algorithms.fedcom import FedPAQ
 from fedtheory.simulations.binarisation import error, pack, unpack
-from fedtheory.simulations.compressors import Sign
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.networks import straight_through
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
@@ -151,42 +149,6 @@ def test_symbols() -> None:
     assert max(worst) < found["q"] ** 2 == pytest.approx(ratio(np.eye(6)[4]))
 
 
-def moved(algorithm: FedBAT) -> np.ndarray:
-    data = run(PROBLEM, algorithm, rounds=5, seeds=range(3), x0=1.0, record=("dist2",))
-    return np.ptp(data.dist2.values, axis=-1) > 0
-
-
-def test_what_stops_it() -> None:
-    """alpha' is the mean size of m = 0 when binarisation starts at once, and line 23 sends what tau - 1 steps lead to."""
-    assert not moved(FedBAT(5, 0.2, phi=0.0)).any()
-    assert not moved(FedBAT(1, 0.2)).any()  # floor(phi) = 0
-    assert not moved(FedBAT(1, 0.2, phi=0.0, step_size="max", sent="printed")).any()
-    assert moved(FedBAT(2, 0.02)).all() and moved(FedBAT(1, 0.2, phi=0.0, step_size="max")).all()
-
-
-def test_corrected_it_moves() -> None:
-    """One step at least before the step sizes are set: with phi = 0 and with tau = 1, there after the only one."""
-    corrected = VARIANTS["FedBAT, corrected"]
-    assert moved(corrected(5, 0.02, phi=0.0)).all() and moved(corrected(1, 0.2)).all()
-    steps = [(1, 0.0, 1), (1, 0.5, 1), (2, 0.0, 1), (2, 0.5, 1), (4, 0.5, 2), (5, 0.1, 1)]
-    assert [FedBAT(tau, 0.1, phi=phi, least=1).warm_up for tau, phi, _ in steps] == [least for *_, least in steps]
-    assert FedBAT(3, 0.1, least=7).warm_up == 3 and FedBAT(3, 0.1, phi=0.0).warm_up == 0
-    # where one step is taken anyway, nothing changes
-    for phi in (0.5, 0.75):
-        ends = [run(PROBLEM, build(4, 0.02, phi=phi), rounds=3, record=("dist2",)) for build in (FedBAT, corrected)]
-        np.testing.assert_array_equal(ends[0].dist2, ends[1].dist2)
-
-
-def test_one_step_is_the_signs_of_its_gradient_with_their_mean_size() -> None:
-    algorithm = VARIANTS["FedBAT, corrected"](1, 0.2, K=1)
-    draws, w = Draws.of_seeds(np.array([3]), 0), np.linspace(1, -1, 6)
-    new = algorithm.round(PROBLEM, w[None, None], np.full((1, 1, 1), 0.2), draws, lambda *_: None, {})[0, 0]
-    k = draws.order(4, 1)[0, 0]
-    m = -0.2 * (QUADRATIC.H[k] @ w + QUADRATIC.b[k])
-    for part in LAYERS.values():
-        np.testing.assert_allclose(np.abs(new - w)[part], np.abs(m[part]).mean(), rtol=1e-12)
-
-
 class Watched:
     """Counts how many clients' gradients a problem is asked for."""
 
@@ -218,18 +180,6 @@ def test_all_active_is_the_same_model(K: int, weights: Any) -> None:
             asked.append(problem.asked)
         np.testing.assert_array_equal(*ends)
         assert asked == [9 * K, 9 * 4]
-
-
-def test_as_analysed_it_has_no_bias() -> None:
-    """tau = 1: the mean of a round over the coins is FedAvg's."""
-    one = FedBAT(1, 0.3, phi=0.0, step_size="max")
-    draws = Draws.of_seeds(np.arange(4000), 0)
-    w = np.broadcast_to(np.linspace(1, -1, 6), (1, 4000, 6))
-    eta = np.full((1, 1, 1), 0.3)
-    found = one.round(PROBLEM, w, eta, draws, lambda *_: None, {})[0]
-    plain = FedPAQ(1, 0.3).round(PROBLEM, w[:, :1], eta, Draws.of_seeds(np.arange(1), 0), lambda *_: None, {})[0, 0]
-    error = found.std(axis=0) / np.sqrt(len(found))
-    assert (np.abs(found.mean(axis=0) - plain) <= 5 * error + 1e-12).all() and error.max() > 0
 
 
 def test_what_is_sent_is_a_bit_an_entry_and_a_number_a_layer() -> None:
@@ -281,25 +231,3 @@ def test_error_feedback_by_hand() -> None:
         np.testing.assert_allclose(memory["e_i"][0, 0, 0], e, rtol=1e-14, atol=1e-15)
         assert r or (mhat == -1.25).all()
     assert algorithm.uplink_bits(problem) == 34
-
-
-def test_where_signs_stop() -> None:
-    """SignSGD stops at the size of its step; error feedback goes on where clients are alike, and stops where they differ."""
-
-    def end(problem: Quadratic, algorithm: Any) -> float:
-        data = run(problem, algorithm, rounds=600, x0=1.0, record=("grad_sq",))
-        return float(data.grad_sq.isel(round=slice(-50, None)).mean())
-
-    alike = generate(6, 4, L=1.0, mu=0.1, x_star=(0.3, -1.0, 2.0, 0.5, 0.0, -0.2), seed=0)
-    assert end(alike, FedPAQ(2, 0.2, Sign(0.1))) > 1e-3
-    assert end(alike, EFSignSGD(2, 0.2)) < 1e-6
-    assert end(QUADRATIC, EFSignSGD(2, 0.2)) > 1e-3
-
-
-def test_a_learned_step_size_can_run_away() -> None:
-    """alpha_e moves by eta rho alpha times a slope: with alpha, so fast that exp overflows; with rho = 0 it cannot."""
-    diverged = {
-        rho: run(PROBLEM, FedBAT(5, 0.2, rho=rho), rounds=40, seeds=range(5), x0=1.0).status.values == "diverged"
-        for rho in (0.0, 6.0)
-    }
-    assert diverged[6.0].any() and not diverged[0.0].any()

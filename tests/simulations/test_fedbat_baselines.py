@@ -15,8 +15,6 @@ import pytest
 from fedtheory.simulations import run
 from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.fedbat import BASELINES, SIGNS, VARIANTS, BiFL, ZeroFL
-from fedtheory.simulations.algorithms.fedcom import FedPAQ
-from fedtheory.simulations.binarisation import pack
 from fedtheory.simulations.compressors import QSGD, StochasticSign
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
@@ -128,30 +126,6 @@ def test_against_a_loop(algorithm: Any, one_client: Callable[..., Vector], which
         assert not memory
 
 
-def test_what_pruning_and_signs_come_to() -> None:
-    """Nothing pruned is FedAvg; BiFL from 0 takes its first gradient there, and what it uploads has one size a layer."""
-    x0 = np.linspace(2, -1.5, 8)
-
-    def values(algorithm: Any) -> np.ndarray:
-        return run(PROBLEMS["weighted"], algorithm, rounds=3, x0=x0, record=("value",)).value.values
-
-    np.testing.assert_allclose(values(ZeroFL(2, 0.1, 2, 0.0)), values(FedPAQ(2, 0.1, S=2)), rtol=1e-12)
-    assert not np.allclose(values(ZeroFL(2, 0.1, 2, 0.5)), values(FedPAQ(2, 0.1, S=2)))
-    sent = BiFL(1, 0.1, 1).round(
-        PROBLEMS["alike"],
-        np.zeros((1, 1, 8)),
-        np.full((1, 1, 1), 0.1),
-        Draws.of_seeds(np.arange(1), 0),
-        lambda *_: None,
-        {},
-    )[0, 0]
-    k = int(Draws.of_seeds(np.arange(1), 0).order(4, 1)[0, 0])
-    np.testing.assert_allclose(sent, signs([-0.1 * g for g in gradient([0.0] * 8, k, 0, 0, 0)]), rtol=1e-13)
-    assert len(pack(np.float32(sent), LAYERS)) == ceil(BiFL(1, 0.1).uplink_bits(PROBLEMS["alike"]) / 8)
-    v = BiFL(1, 0.1).binarised(PROBLEMS["alike"], np.array([1.0, np.nan, -2.0, 1, 0, -1, 0, 3]))
-    np.testing.assert_array_equal(v, [np.nan, np.nan, -2.0, 1, 1, -1, 1, 1])
-
-
 # ------------------------------------------------------------------------------------------------ names, bits
 
 
@@ -181,13 +155,6 @@ def test_bits_of_zerofl(sizes: tuple[int, ...], sparsity: float, bits: float) ->
     kept = algorithm.pruned(problem, np.random.default_rng(0).standard_normal((2, 3, problem.d)))
     for part, size in zip(problem.blocks.values(), sizes, strict=True):
         assert ((kept[..., part] != 0).sum(-1) == algorithm.kept(size)).all()
-
-
-def test_97_percent_sparse_is_more_than_a_bit_a_parameter() -> None:
-    """32 bits for 3 % of the values are 0.96 bits a parameter; with their places it is 1.5, half as much again as signs."""
-    large = wide(100_000)
-    assert ZeroFL(1, 0.1).uplink_bits(large) / large.d == pytest.approx(0.03 * (32 + 17))
-    assert BiFL(1, 0.1).uplink_bits(large) / large.d == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("b", range(2, 9))
@@ -251,17 +218,6 @@ def test_every_name_with_some_clients_and_in_any_company(name: str, which: str) 
     assert not np.allclose(together, run(problem, every, seeds=(4, 9, 6), **record).value)
     with pytest.raises(ValueError, match="M = 4 clients: expected"):
         built(name, S=5).participants(problem)
-
-
-def test_stochastic_signs_with_the_euclidean_norm() -> None:
-    """P(+1) = 1/2 + m_i/(2||m||), and the sizes are 0.01; with the norm itself they are ||m||."""
-    compressor = built("Stoc-SignSGD, Euclidean norm").compressor
-    assert compressor == StochasticSign(0.01) and repr(StochasticSign()) == "StochasticSign()"
-    m = np.array([3.0, -4.0, 0.0, 12.0])
-    np.testing.assert_allclose(compressor.up(m), [1 / 2 + 3 / 26, 1 / 2 - 4 / 26, 1 / 2, 1 / 2 + 12 / 26], rtol=1e-14)
-    assert compressor.step(m) == 0.01 and StochasticSign().step(m) == 13
-    assert not compressor.unbiased and StochasticSign().unbiased
-    assert compressor.q(4).value is None and StochasticSign().q(4).value == 3
 
 
 @pytest.mark.parametrize(

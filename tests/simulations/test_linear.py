@@ -162,17 +162,6 @@ def test_cohorts_take_turns() -> None:
         np.testing.assert_allclose(found[name], runs[name].mean("seed"), rtol=1e-11, err_msg=name)
 
 
-def test_one_point_of_many_assignments() -> None:
-    """Six clients in two blocks of two, 90 assignments: by an affine basis of them, as by all of them."""
-    p = diagonal(0, 3, 6, sigma=0.0)
-    for algorithm in (FedBCGD(2, 0.1, 2, 2, lam=0.5, share=1), FedBCGDPlus(2, 0.1, 2, 2, lam=0.5)):
-        settings: dict[str, Any] = {"x0": 1.0, "record": ALL}
-        assert linear._law(replace(algorithm, eta=0.3), 6, 3, None, None, 0, ()).root is not None
-        found, expected = (f(p, algorithm, rounds=1, **settings) for f in (expectation, enumerated))
-        for name in ALL:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-13, err_msg=name)
-
-
 def test_no_minimiser() -> None:
     p = unrelated(5, 2, 3, shift=1.5)
     assert "x_star" not in p.constants
@@ -266,14 +255,6 @@ def test_federated_averaging_by_any_name(p: Quadratic, S: int | None) -> None:
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-11, err_msg=name)
 
 
-@pytest.mark.parametrize("algorithm", [SFL(2, ETA, S=2), SFL(2, ETA, S=3)], ids=str)
-def test_sequential_by_every_order(algorithm: Any) -> None:
-    settings: dict[str, Any] = {"rounds": 30, "x0": 1.0, "record": ALL, "average": [0.9, 1.0]}
-    here, there = linear.expectation(FOUR, algorithm, **settings), moments.expectation(FOUR, algorithm, **settings)
-    for name in ALL:
-        np.testing.assert_allclose(here[name], there[name], rtol=1e-11, err_msg=name)
-
-
 @pytest.mark.parametrize(
     "algorithm",
     [
@@ -295,26 +276,6 @@ def test_parts_equal_the_whole(algorithm: Any) -> None:
     parts, whole = (expectation(q, algorithm, **settings) for q in (p, Quadratic(H, p.b, p.sigma)))
     for name in ALL:
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-9, atol=1e-14, err_msg=name)
-
-
-def test_stochastic_gradient_descent() -> None:
-    """One step: x -> (1 - eta h) x - eta noise / sqrt(M), whatever tracks the gradients of equal clients."""
-    p, etas = from_functions([0.5] * 4, [0.0] * 4, sigma=2.0), [0.1, 0.5]
-    for algorithm in (FedCOM(1, etas), FedGATE(1, etas), SCAFFOLD(1, etas), FedAvgM(1, etas, lam=0.0)):
-        data = expectation(p, algorithm, rounds=300, x0=5.0, record=("dist2",))
-        for eta, got in zip(etas, data["dist2"], strict=True):
-            r, rate = np.arange(301), (1 - eta) ** 2
-            np.testing.assert_allclose(got, 25 * rate**r + eta**2 * (1 - rate**r) / (1 - rate), rtol=1e-11)
-
-
-def test_many_clients() -> None:
-    """100 clients in 5 blocks of 4, by an affine basis of the assignments; right where all clients agree."""
-    p = Quadratic(np.broadcast_to(np.diag(np.arange(1.0, 6.0)) / 5, (100, 5, 5)), np.zeros((100, 5)), sigma=1.0)
-    data = expectation(p, FedBCGD(1, 0.5, 5, 4), rounds=50, x0=3.0, record=("dist2",))["dist2"][0]
-    rate = (1 - np.arange(1, 6) / 10) ** 2
-    r = np.arange(51)[:, None]
-    expected = (9 * rate**r + 0.25 / 5 / 4 * (1 - rate**r) / (1 - rate)).sum(1)  # noise of 4 clients a coordinate
-    np.testing.assert_allclose(data, expected, rtol=1e-11)
 
 
 # --------------------------------------------------------------------------------------------------- near the optimum
@@ -345,16 +306,6 @@ def test_linear_convergence_to_the_last_digit(algorithm: Any) -> None:
             assert (late[-1] / late[0]) ** (1 / (len(late) - 1)) == pytest.approx(rate, rel=3e-3)
 
 
-@pytest.mark.parametrize(
-    "algorithm", [FedGATE(3, 0.1), SCAFFOLD(2, 0.1), FedCOM(2, 0.1), FedBCGD(2, 0.1, 1, 2, lam=0.5)]
-)
-def test_gaps_are_not_negative(algorithm: Any) -> None:
-    """Also where the model swings through the minimiser."""
-    for p in (unrelated(0, 3, 3, sigma=0.0), from_functions([0.3, 0.9, 0.1], [0.7, 0.7, -0.1])):
-        data = expectation(p, algorithm, rounds=900, x0=1.0, record=("gap", "gap_average", "dist2", "grad_sq"))
-        assert all((data[name] >= 0).all() for name in ("gap", "gap_average", "dist2", "grad_sq"))
-
-
 def test_singular_values_where_the_fast_algorithm_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     matrices = np.random.default_rng(0).standard_normal((2, 3, 4, 6))
     expected = np.linalg.svd(matrices, full_matrices=False)[1]
@@ -368,13 +319,6 @@ def test_singular_values_where_the_fast_algorithm_fails(monkeypatch: pytest.Monk
     np.testing.assert_allclose(left * size[..., None, :] @ rows, matrices, atol=1e-12)
 
 
-def test_resting_at_the_optimum() -> None:
-    """Equal slopes, no noise: nothing moves a run that starts at the minimiser, at no step size."""
-    p = generate(3, 3, L=1, mu=0.1, delta=0.2)
-    data = expectation(p, FedCOMGATE(2, 3.0, 1.0, RandK(1)), rounds=400, x0=0.0)
-    assert (data["status"] == "ran").all() and (data["dist2"] == 0).all()
-
-
 # ---------------------------------------------------------------------------------------------------- spectral radius
 
 
@@ -386,16 +330,6 @@ def test_spectral_radius_of_one_coordinate(shared: bool) -> None:
     expected = (1 - s) ** 2 + s**2 * (1 / chance - 1) / (1 if shared else m)
     for algorithm in (FedCOM(1, eta, gamma, Bernoulli(chance, shared)), FedPAQ(1, s, Bernoulli(chance, shared))):
         np.testing.assert_allclose(spectral_radius(p, algorithm), expected, rtol=1e-12)
-
-
-def test_spectral_radius_of_sampled_clients() -> None:
-    """x -> the mean of K of M numbers a_i x: the square of the mean, plus the variance of such a mean."""
-    curvature, eta = np.array([0.1, 0.4, 0.7, 1.1, 1.5]), np.array([0.1, 0.5, 3.0])
-    p = from_functions(curvature / 2, np.zeros(5), sigma=2.0)
-    a = 1 - eta[:, None] * curvature
-    for K in (1, 2, 5):
-        expected = a.mean(1) ** 2 + a.var(1) * (5 - K) / (K * 4)
-        np.testing.assert_allclose(spectral_radius(p, FedBCGD(1, eta, 1, K)), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -423,63 +357,6 @@ def test_spectral_radius_where_nothing_is_random(algorithm: Any, memory: dict[st
     conserved = np.abs(size - 1) < 1e-9
     assert conserved.sum() == (2 if memory else 0)
     assert spectral_radius(p, algorithm).item() == pytest.approx(size[~conserved].max() ** 2, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        FedCOMGATE(2, [0.05, 0.2, 0.5, 1.0, 2.0], 1.0, RandK(1), k=0.5),
-        FedCOMGATE(2, [0.05, 0.2, 0.5, 1.0, 2.0], 1.0, RandK(1), k=0.5, divisor="clients"),
-        FedBCGD(2, [0.05, 0.2, 0.6, 1.5], 2, 1, lam=0.3),
-        FedBCGDPlus(2, [0.05, 0.2, 0.6, 1.5], 2, 1, lam=0.3, momentum="printed"),
-    ],
-    ids=str,
-)
-def test_stability(algorithm: Any) -> None:
-    """Moments settle where the radius is below 1, and grow at its rate where it is above."""
-    for p in (diagonal(2, 2, 4), unrelated(2, 2, 4)):
-        radius = spectral_radius(p, algorithm)
-        assert (radius < 1).any() and (radius > 1).any() and (np.abs(radius - 1) > 1e-3).all()
-        dist2 = expectation(p, algorithm, rounds=3000, x0=1.0, record=("dist2",))["dist2"].values
-        for growth, series in zip(radius, dist2, strict=True):
-            if growth < 1:
-                assert series[-1] == pytest.approx(series[-2], rel=1e-3) and series[-1] < 1e6
-            else:
-                finite = series[np.isfinite(series)]
-                lag = len(finite) // 2  # it may swing as it grows
-                rate = (finite[-1] / finite[-1 - lag]) ** (1 / lag)
-                assert finite[-1] > 1e6 and rate == pytest.approx(growth, rel=3e-2)
-
-
-def test_whole_control_variates_do_not_settle() -> None:
-    """A client that replaces all of c_i while the server hears of one block only: c strays from their mean for good."""
-    p = unrelated(0, 3, 4, sigma=0.0)
-    kept, whole = (FedBCGDPlus(2, 0.1, 2, 1, kept=kept) for kept in ("sent", "whole"))
-    assert spectral_radius(p, kept).item() < 0.95
-    assert spectral_radius(p, whole).item() == pytest.approx(1, abs=1e-9)
-    gaps = [expectation(p, a, rounds=800, x0=1.0, record=("gap",))["gap"][0, -1].item() for a in (kept, whole)]
-    assert gaps[0] < 1e-15 and gaps[1] > 1e-6
-
-
-def test_frozen_memory_is_no_part_of_the_radius() -> None:
-    """With one client a round, divided by one, no memory ever moves."""
-    p = unrelated(1, 2, 3)
-    one, other = FedCOMGATE(2, 0.1, 1.0, RandK(1), k=0.4), FedPAQ(2, 0.1, RandK(1), S=1)
-    assert spectral_radius(p, one).item() == pytest.approx(spectral_radius(p, other).item(), rel=1e-12)
-
-
-def test_what_no_message_moves_is_no_part_of_the_radius() -> None:
-    """As printed, v of the shared block stays 0: the factor lam^2 of its square is not that of a run."""
-    p = from_functions([0.5] * 3, [0.0] * 3)
-    printed = FedBCGD(1, [0.2, 0.9], 1, 3, lam=0.9, momentum="printed", share=0)
-    shared = Quadratic(np.broadcast_to(np.eye(2), (3, 2, 2)), np.zeros((3, 2)))
-    expected = np.maximum((1 - np.array([0.2, 0.9])) ** 2, spectral_radius(p, printed))
-    np.testing.assert_allclose(spectral_radius(shared, replace(printed, share=1)), expected, rtol=1e-10)
-    alone = FedBCGD(1, [0.2, 0.9], 1, 3, lam=0.0, momentum="theory")
-    one = linear.expectation(shared, replace(printed, share=1), rounds=5, x0=[0.0, 1.0], record=("dist2",))
-    np.testing.assert_allclose(
-        one["dist2"][:, -1], np.array(spectral_radius(p, alone)) ** 5, rtol=1e-10
-    )  # the shared coordinate alone
 
 
 def test_spectral_radius_of_overflow_and_what_has_none() -> None:

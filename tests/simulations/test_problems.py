@@ -213,29 +213,6 @@ def test_beta_below_the_smallest(d: int, M: int, convex: bool, seed: int) -> Non
     assert p.heterogeneity(smallest)[1].value is None
 
 
-def test_zero_beta_when_hessians_agree() -> None:
-    p = generate(4, 5, L=3, mu=0.5, zeta_star=2)
-    assert p.constants["beta"] == 0 and p.constants["zeta"] == pytest.approx(2, rel=1e-12)
-    assert p.constants["delta"] == pytest.approx(0, abs=1e-14)
-
-
-def test_identical_clients() -> None:
-    p = Quadratic(np.broadcast_to(np.diag([1.0, 0.0]), (3, 2, 2)), np.zeros((3, 2)))
-    assert p.constants["beta"] == 0 and p.constants["zeta"] == 0 and p.constants["zeta_star"] == 0
-
-
-@pytest.mark.parametrize("tilt", [1.0, 1e-3, 1e-6, 1e-8])
-def test_no_beta_where_the_mean_is_singular(tilt: float) -> None:
-    """Clients differ in a direction in which F is flat: Assumption 3a fails for all beta and zeta, however slightly."""
-    H = np.array([np.diag([1.0, tilt]), np.diag([1.0, -tilt])])
-    p = Quadratic(H, np.zeros((2, 2)))
-    assert "beta" not in p.constants and "zeta" not in p.constants
-    assert p.heterogeneity(1e6)[1].value is None
-    with pytest.raises(NoSuchConstant, match="Assumption 3a fails"):
-        p.constants["zeta"]
-    assert excess(p, 1e3, np.array([0.0, 1e9])) == pytest.approx((tilt * 1e9) ** 2)
-
-
 @pytest.mark.parametrize("difference", [1e-1, 1e-5, 1e-7, 1e-9])
 def test_slight_heterogeneity_is_not_rounded_away(difference: float) -> None:
     """H_m = 1 +- difference: the smallest beta is the difference itself."""
@@ -389,18 +366,6 @@ def test_negative_beta() -> None:
 # the paper's groups: curvature and slope of F_1, F_2 as printed, zeta_star, delta
 TABLE_2 = [((1 / 2, 1 / 2), (0, 0), 0, 0), ((1 / 2, 1 / 2), (1, -1), 1, 0)]
 TABLE_2 += [((2 / 3, 1 / 3), (1, -1), 1, 1 / 3), ((1, 0), (1, -1), 1, 1)]
-TABLE_6 = [(c, (z, -z), z, d) for c, d in (((0.5, 0.5), 0), ((2 / 3, 1 / 3), 1 / 3), ((1, 0), 1)) for z in (1, 10, 100)]
-
-
-@pytest.mark.parametrize(("curvature", "slope", "zeta_star", "delta"), TABLE_2 + TABLE_6)
-def test_the_papers_groups(curvature: tuple, slope: tuple, zeta_star: float, delta: float) -> None:
-    p = from_functions(curvature, slope)
-    assert p.constants["zeta_star"] == pytest.approx(zeta_star, rel=1e-14)
-    assert p.constants["delta"] == pytest.approx(delta, rel=1e-14)
-    assert p.value(np.array([3.0])) == pytest.approx(4.5) and p.constants["F_star"] == 0  # F = x^2/2
-    assert p.constants["L"] == pytest.approx(2 * max(curvature))
-    gradients = all_clients(p, np.array([3.0]))[:, 0]
-    np.testing.assert_allclose(gradients, [2 * c * 3 + s for c, s in zip(curvature, slope, strict=True)])
 
 
 @settings(max_examples=150, deadline=None)

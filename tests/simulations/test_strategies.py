@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, find, given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 from scipy.optimize import minimize
 
@@ -221,53 +221,12 @@ def test_equal_constants_leave_one_quadratic() -> None:
     assert all(h.L == h.mu == 2.0 for h in drawn(strategies.strongly_convex(2, 2.0, 2.0), 10))
 
 
-@pytest.mark.parametrize(
-    ("strategy", "simplest"),
-    [
-        (strategies.convex(1, 1.0), "quadratic([1.0])"),
-        (strategies.strongly_convex(2, 4.0, 1.0), "quadratic([4.0, 4.0])"),
-        (strategies.indefinite(1, 2.0), "quadratic([-2.0])"),
-        (strategies.smooth(2, 1.0), "quadratic([1.0, 1.0])"),
-    ],
-)
-def test_functions_shrink_to_quadratics(strategy: SearchStrategy[Function], simplest: str) -> None:
-    assert find(strategy, lambda h: True, settings=SEARCH).name == simplest
-
-
-def test_a_counter_example_can_be_checked_by_hand() -> None:
-    """D_h(x, y) <= (L/2) ||x - y||^2 with 0.9 L."""
-
-    def fails(case: tuple[Function, np.ndarray, np.ndarray]) -> bool:
-        h, x, y = case
-        u = x - y
-        return bool(h.value(x) - h.value(y) - h.gradient(y) @ u > 0.9 * h.L / 2 * (u @ u) + 1e-9)
-
-    cases = st.tuples(strategies.smooth(1, 1.0), strategies.vectors(1), strategies.vectors(1))
-    h, x, y = find(cases, fails, settings=settings(SEARCH, max_examples=200))
-    assert (h.name, x.tolist(), y.tolist()) == ("quadratic([1.0])", [0.0], [1.0])
-
-
 # ------------------------------------------------------------------------------------------------ numbers and samples
-
-
-def test_numbers_are_short_and_of_moderate_size() -> None:
-    for q in drawn(strategies.numbers(), 200):
-        assert q == 0 or strategies.SMALLEST <= abs(q) <= strategies.LARGEST
-        assert np.float16(q) == q
-    assert all(strategies.SMALLEST <= q <= 2.0 for q in drawn(strategies.positive(2.0), 100))
-    assert find(strategies.positive(), lambda q: True, settings=SEARCH) == 1.0
 
 
 def test_vectors_and_populations_have_their_shape() -> None:
     assert {x.shape for x in drawn(strategies.vectors(3), 10)} == {(3,)}
     assert {x.shape for x in drawn(strategies.populations(4, 2), 10)} == {(4, 2)}
-
-
-def test_samples_are_without_replacement() -> None:
-    found = drawn(strategies.samples(4, 3), 200)
-    assert all(len(set(s)) == len(s) == 3 and set(s) <= set(range(4)) for s in found)
-    assert len(set(found)) == 24  # all of them
-    assert find(strategies.samples(4, 3), lambda s: True, settings=SEARCH) == (0, 1, 2)
 
 
 def test_orders_replay_a_run() -> None:
@@ -300,15 +259,6 @@ def test_federations_have_their_constants(M: int, d: int, mu: float) -> None:
         assert any(p.constants.get("zeta_star", 0) > 0 for p in found)
         assert any(p.constants["delta"] > 0 for p in found)
         assert (mu < 0) == any(p.constants.get("F_star") is None for p in found)
-
-
-def test_clients_of_a_convex_federation_may_be_unbounded_below() -> None:
-    def unbounded(problem: Any) -> bool:
-        """A client with slope along a direction in which it is flat."""
-        return any(not H.any() and b.any() for H, b in zip(problem.H, problem.b, strict=True))
-
-    problem = find(strategies.federations(2, 1, 1.0), unbounded, settings=settings(SEARCH, max_examples=300))
-    assert problem.H.tolist() == [[[1.0]], [[0.0]]] and "F_star" in problem.constants
 
 
 # ------------------------------------------------------------------------------------------------ noise

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction as Fr
 from functools import partial
 from typing import Any
 
@@ -16,7 +14,7 @@ from spy import small
 from fedtheory.simulations import NoSuchConstant, expectation, run
 from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.base import aggregated
-from fedtheory.simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
+from fedtheory.simulations.algorithms.fedbat import EFSignSGD
 from fedtheory.simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -30,7 +28,6 @@ from fedtheory.simulations.problems.sigmoid import SigmoidERM
 from fedtheory.simulations.problems.two_part import TwoPart
 
 BINARY, DIGITS = small("breast_cancer", 60, 4, 2), small("digits", 60, 5, 3)
-CUTS = {"three": (8, 20, 60), "twelve": (8, 14, 20, 30, 40, 60)}  # ends of the clients' rows
 
 
 def rows(*ends: int) -> Partition:
@@ -90,37 +87,6 @@ def test_aggregation_by_hand() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ constants
-
-
-def test_two_parabolas_in_fractions() -> None:
-    """x^2 + 2x at least -1, 2x^2 - 4x at least -2, with 1/4 and 3/4."""
-    p = replace(from_functions([1.0, 2.0], [2.0, -4.0]), weights=[0.25, 0.75])
-    H, b, at = Fr(7, 2), Fr(-5, 2), 2
-    x_star, F_star = -b / H, -b * b / (2 * H)
-    slopes = [2 * x_star + 2, 4 * x_star - 4]
-    assert slopes[0] + 3 * slopes[1] == 0
-    found, begin = p.constants, start_of_clients(p, float(at))
-    expected = {
-        "x_star": x_star,
-        "F_star": F_star,
-        "mu_pl": H,
-        "L": 4,
-        "mu": 2,
-        "delta": Fr(3, 2),
-        "Gamma": F_star + Fr(1, 4) + Fr(3, 2),
-        "fj_gap_mean": Fr(1, 4) * 9 + Fr(3, 4) * 2,
-        "dist_sq_mean": Fr(1, 4) * 9 + Fr(3, 4) * 1,
-        "grads_start": Fr(1, 4) * 36 + Fr(3, 4) * 16,
-        "het_start": Fr(3, 16) * 4,  # p (1 - p) times the square of 6 - 4
-    }
-    for name, value in expected.items():
-        value_found = np.squeeze(found[name] if name in found else begin[name])
-        assert float(value_found) == pytest.approx(float(value), rel=1e-14), name
-    assert found["zeta_star"] ** 2 == pytest.approx(float(slopes[0] ** 2 / 4 + 3 * slopes[1] ** 2 / 4), rel=1e-14)
-    x = np.array([[3.0], [-1.5]])
-    np.testing.assert_allclose(p.value(x), [3.5 / 2 * 9 - 7.5, 3.5 / 2 * 2.25 + 3.75], rtol=1e-15)
-    np.testing.assert_allclose(p.full_gradient(x), 3.5 * x - 2.5, rtol=1e-15)
-    assert p.provenance["weights"] == [0.25, 0.75] and json.dumps(p.provenance)
 
 
 def random_quadratic(seed: int, M: int, d: int) -> Quadratic:
@@ -363,27 +329,3 @@ def test_partial_participation_against_a_loop(T: int) -> None:
             x = new
             values.append(sum(p[k] * (0.5 * np.array(x) @ H[k] @ x + b[k] @ x) for k in range(4)))
         np.testing.assert_allclose(replayed(problem, algorithm), values, rtol=1e-12)
-
-
-def test_where_a_weighted_run_ends() -> None:
-    """All clients, one exact step: at the minimiser of the weighted F, not at that of the plain one."""
-    problem = replace(WEIGHTED, sigma=0.0)
-    data = run(problem, FedPAQ(1, 0.8), rounds=600, x0=1.0, record=("dist2", "gap"), at=[600])
-    assert float(data.dist2.squeeze()) < 1e-20 and abs(float(data.gap.squeeze())) < 1e-14
-    assert np.linalg.norm(problem.constants["x_star"] - QUADRATIC.constants["x_star"]) > 0.1
-    regularised = Regularised(problem, 0.1)
-    np.testing.assert_array_equal(regularised.weights, problem.weights)
-    assert json.loads(run(regularised, FedPAQ(1, 0.1), rounds=1).attrs["problem"])["plain"]["weights"] == list(UNEQUAL)
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [FedBAT(4, 0.05, 2), EFSignSGD(2, 0.05, 2), FedPAQ(2, 0.05, QSGD(3), 2), ZeroFL(2, 0.05, 2), BiFL(2, 0.05, 2)],
-)
-@pytest.mark.parametrize("problem", [WEIGHTED, PROBLEMS["logistic"](weights="sizes")], ids=["quadratic", "logistic"])
-def test_a_seed_is_the_same_in_any_company(problem: Any, algorithm: Any) -> None:
-    several = run(problem, algorithm, rounds=4, seeds=(3, 8, 5), x0=1.0, record=("value", "grad_sq"))
-    alone = run(problem, algorithm, rounds=4, seeds=(5,), x0=1.0, record=("value", "grad_sq"))
-    for name in ("value", "grad_sq"):
-        np.testing.assert_allclose(several[name].sel(seed=5), alone[name].sel(seed=5), rtol=1e-12)
-    assert len({float(v) for v in several.value.isel(round=-1).values[0]}) == 3

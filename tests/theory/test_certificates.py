@@ -60,6 +60,7 @@ def other_terms(terms: tuple[Term, ...]) -> Iterator[tuple[Term, ...]]:
         yield terms[:i] + terms[i + 1 :]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("number", range(len(STEPS)))
 def test_a_certificate_is_found_and_accepted_and_no_other_one(number):
     one, kept = sequent(STEPS[number]), of_step(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from random import Random
@@ -172,18 +172,19 @@ def test_the_numbers_agree_with_the_statements_and_tell_changes(id_: str) -> Non
     assert any(fails(change.statement) for change in mutations(statement) if change.part in ("constant", "left side"))
 
 
-@pytest.mark.parametrize("paper", catalogue.papers())
-def test_a_derivation_by_hand_proves_no_false_change(paper: str) -> None:
+def test_a_derivation_by_hand_proves_no_false_change(
+    some: Callable[[Sequence[Evidence], int], Sequence[Evidence]],
+) -> None:
     tried = 0
-    for item in BY_HAND:
+    for item in some(BY_HAND, 10):
         statement = catalogue.find(item.statement)
-        if statement.paper == paper and proved(item, statement):
+        if proved(item, statement):
             for change in mutations(statement):
                 if change.part in PARTS:
                     tried += 1
                     wrong = proved(item, change.statement) and fails(change.statement)
                     assert not wrong, f"{statement.id}, {change.what}: {wrong}"
-    assert tried > 20
+    assert tried > 10
 
 
 def proved(item: Evidence, statement: Statement) -> bool:

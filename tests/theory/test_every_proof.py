@@ -30,6 +30,7 @@ def harsh(statement: Statement) -> Iterator[tuple[str, Statement]]:
         yield "assumptions", replace(statement, assumes=())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "evidence",
     [

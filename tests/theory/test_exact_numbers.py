@@ -19,6 +19,7 @@ print(sympy.external.gmpy.GROUND_TYPES)
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("numbers", ["python", "gmpy", "flint"])
 def test_a_fraction_becomes_an_exact_number(numbers: str) -> None:
     environment = os.environ | {"SYMPY_GROUND_TYPES": numbers}

@@ -107,6 +107,7 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", BOOKS)
 def test_an_inequality_of_the_textbooks_is_proved_and_a_worse_constant_is_refuted(name: str) -> None:
     """By a certificate for all constants; and by functions or inner products that anyone can check."""

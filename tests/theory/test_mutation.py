@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable, Sequence
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
@@ -18,9 +18,8 @@ def test_a_check_that_cannot_fail_is_found_out() -> None:
     assert seen_to_fail(always, statement, always.check(statement, False)) is None
 
 
-@pytest.mark.parametrize("paper", catalogue.names())
-def test_mutations_change_the_statement(paper: str) -> None:
-    for statement in catalogue.statements(paper):
+def test_mutations_change_the_statement(some: Callable[[Sequence[Statement], int], Sequence[Statement]]) -> None:
+    for statement in some(catalogue.statements(), 20):
         for change in mutations(statement):
             assert change.what and change.statement.id == statement.id
             assert change.statement != statement, change.what

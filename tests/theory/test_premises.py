@@ -36,6 +36,7 @@ WEIGHTS = (Property.EQUAL_WEIGHTS, Property.WEIGHTS)
 LEAST = (Property.MINIMISER, Property.BOUNDED_BELOW)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("id_", "dropped"),
     [

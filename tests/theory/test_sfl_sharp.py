@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -11,17 +10,11 @@ import pytest
 import sympy
 from sympy import Rational
 
-from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.forms import Alone, Family, StochasticGradient, before, vector
-from fedtheory.theory.sfl.checks import sharp
-from fedtheory.theory.sfl.sharp import LEAST
-from fedtheory.theory.sfl.symbols import K, M, R, S, eta_tilde
-from fedtheory.theory.statement import Bound, Statement, Status
 
 C, I = Family("C", sympy.Integer(3)), Family("I", sympy.Integer(2))  # three clients, two steps each
 a, b, n = vector("a", C), vector("b", C), vector("n", C, I)
-OWN = {e.statement.removeprefix("sfl."): e for e in sharp.evidence()}
 
 
 def summed(e: sympy.Expr) -> sympy.Expr:
@@ -95,81 +88,4 @@ def test_vectors_of_another_kind_are_refused() -> None:
 # The proofs
 
 
-def put(name: str, statement: Statement | None = None) -> Status:
-    return OWN[name].check(statement or catalogue.find(f"sfl.{name}"), False).status
-
-
-@pytest.mark.parametrize("name", [name for name in OWN if name.startswith(("step", "eq70"))])
-def test_a_round_with_any_better_constant_is_broken(name: str) -> None:
-    statement = catalogue.find(f"sfl.{name}")
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    for term in claim.terms:
-        less = -term.value if term.name == "progress" else term.value
-        sharper = claim.scaled(Rational(95, 100) if less == term.value else Rational(105, 100), term.name)
-        assert put(name, statement.with_claim(sharper)) is Status.BROKEN, term.name
-
-
-@pytest.mark.parametrize("name", [name for name in OWN if name.startswith(("step", "eq70"))])
-def test_the_clients_that_take_part_count(name: str) -> None:
-    """Without S = M, or without S <= M for those of S of M clients, no proof stands."""
-    statement = catalogue.find(f"sfl.{name}")
-    kept = tuple(c for c in statement.when if not c.relation.has(S) or c.relation.has(eta_tilde))
-    assert len(kept) == len(statement.when) - 1
-    assert put(name, replace(statement, when=kept)) is Status.BROKEN
-
-
-@pytest.mark.parametrize("theorem", ["thm1", "thm2"])
-@pytest.mark.parametrize("case", ["strongly_convex", "general_convex", "nonconvex"])
-def test_no_term_is_larger_than_the_printed_one(theorem: str, case: str) -> None:
-    printed, ours = (catalogue.find(f"sfl.{theorem}.{case}{form}").claim for form in ("", ".sharp"))
-    assert isinstance(printed, Bound) and isinstance(ours, Bound)
-    before_, after = ({t.name: t.value.subs(S, M) for t in claim.terms} for claim in (printed, ours))
-    assert after.keys() <= before_.keys()
-    symbols = {s: Rational(1, 7) for s in printed.value.free_symbols | ours.value.free_symbols} | {
-        eta_tilde: Rational(1, 50)
-    }
-    for clients, steps, rounds in product((1, 2, 50), (1, 3, 40), (1, 10, 1000)):
-        at = symbols | {M: clients, K: steps, R: rounds}
-        for name, value in after.items():
-            assert value.subs(at) < before_[name].subs(at) or value.subs(at) == 0
-
-
 # What no bound can be below
-
-
-def huber(start: Fraction, rate: Fraction, rounds: int) -> tuple[list[Fraction], list[Fraction]]:
-    """(iterates, gradients) of gradient descent on the Huber loss of curvature 1 and slope 1."""
-    iterates, gradients, y = [], [], start
-    for _ in range(rounds + 1):
-        iterates.append(y)
-        gradients.append(max(min(y, Fraction(1)), Fraction(-1)))
-        y -= rate * gradients[-1]
-    return iterates, gradients
-
-
-@pytest.mark.parametrize("rounds", [1, 4, 60])
-def test_identical_huber_clients_attain_what_no_bound_can_be_below(rounds: int) -> None:
-    """Identical clients with one step make a gradient step of length eta_tilde in a round; L = 1, slope 1."""
-    rate = Fraction(1, 6)
-    start = rate * (rounds + 1) + 1
-    iterates, _ = huber(start, rate, rounds)
-    mean = sum(iterates, Fraction(0)) / len(iterates)
-    gap = mean - Fraction(1, 2) if mean >= 1 else mean**2 / 2
-    at = {"L": 1, "D": start, "R": rounds, "eta_tilde": rate}
-    least = value(LEAST["sfl.thm1.general_convex"], at)
-    bound = value(catalogue.find("sfl.thm1.general_convex.sharp").claim, at)
-    assert least <= gap <= bound and gap - least <= least / rounds
-    start = rate * rounds + 1
-    _, gradients = huber(start, rate, rounds)
-    at = {"L": 1, "A": start - Fraction(1, 2), "R": rounds, "eta_tilde": rate}
-    assert value(LEAST["sfl.thm2.nonconvex"], at) == min(g**2 for g in gradients) == 1
-    assert value(catalogue.find("sfl.thm2.nonconvex.sharp").claim, at) >= 1
-
-
-def value(of: sympy.Basic | object, at: dict[str, Fraction | int]) -> Rational:
-    """A formula, or a bound, at these numbers; noise and heterogeneity are 0, of one client."""
-    e = of.value if isinstance(of, Bound) else of
-    assert isinstance(e, sympy.Expr)
-    rest = {"sigma": 0, "zeta": 0, "zeta_star": 0, "M": 1, "K": 1, "beta": 0}
-    return Rational(e.subs({s: Rational((at | rest)[s.name]) for s in e.free_symbols}))

@@ -45,6 +45,7 @@ def test_the_catalogue_s_choices_are_among_those_that_can_be_optimised(theorem: 
     assert set(proofs) == {one.step, theorem}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "theorem", [*FAST, *(pytest.param(t, marks=pytest.mark.slow) for t in FAMILIES if t not in FAST)]
 )

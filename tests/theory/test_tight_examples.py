@@ -15,6 +15,7 @@ CASES = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("example", "numbers"), CASES)
 def test_the_closed_form_is_in_the_bracket(example: Example, numbers: Numbers) -> None:
     programme, value = example.made(**numbers), float(example.value(**numbers))
