@@ -1,7 +1,7 @@
 (* Finite chance: a distribution is a finite list of weighted values, an expectation is a weighted sum.
 
    A random choice that depends on an earlier one is `bind`; the inner expectation in `E_bind` is the conditional one. *)
-Require Import Reals Lra List.
+Require Import Reals Lra Lia Arith List.
 Require Import rules.
 Import ListNotations.
 Open Scope R_scope.
@@ -176,3 +176,41 @@ Proof.
   rewrite <- (E_const (next n d) (f d)). apply E_ext; intro a. now apply (known_set t).
 Qed.
 End Loop.
+
+(* ---- Independent draws ---- *)
+
+Lemma E_swap {A B} (D : Dist A) (D' : Dist B) f : E D (fun a => E D' (f a)) = E D' (fun b => E D (fun a => f a b)).
+Proof.
+  unfold E at 1 4. induction (outcomes D) as [| [w a] l IH]; simpl; [symmetry; apply E_const |].
+  rewrite IH, E_add, E_scale. reflexivity.
+Qed.
+
+Section Independent.
+Context {A : Type} {V : Inner} (none : A) (c : nat -> Dist A).
+Definition independently := loop none (fun m _ => c m).
+
+Lemma E_marginal n m f : (m < n)%nat -> E (independently n) (fun ds => f (ds m)) = E (c m) f.
+Proof.
+  intro M. unfold independently. rewrite (E_earlier _ _ (S m) n (fun ds => f (ds m))); [| | exact M].
+  2:{ intros d e H. rewrite H by apply Nat.lt_succ_diag_r. reflexivity. }
+  rewrite E_next, <- (E_const (loop none (fun m _ => c m) m)). apply E_ext; intro d. apply E_ext; intro a. now rewrite set_at.
+Qed.
+(* what has mean zero for one client has mean zero beside anything of another client *)
+Lemma E_apart n i j (x y : A -> V) :
+  (i < n)%nat -> (j < n)%nat -> i <> j -> (forall z, E (c j) (fun d => ip (y d) z) = 0) ->
+  E (independently n) (fun ds => ip (x (ds i)) (y (ds j))) = 0.
+Proof.
+  intros I J N Z. set (f ds := ip (x (ds i)) (y (ds j))). destruct (Nat.lt_gt_cases i j) as [L _].
+  destruct (L N) as [H | H].
+  - unfold independently. rewrite (E_earlier _ _ (S j) n f); [| | exact J].
+    2:{ intros d e G. unfold f. rewrite !G; [reflexivity | apply Nat.lt_succ_diag_r |]. now apply Nat.lt_lt_succ_r. }
+    rewrite E_next, <- (E_const (loop none (fun m _ => c m) j) 0). apply E_ext; intro d.
+    rewrite <- (Z (x (d i))). apply E_ext; intro a. unfold f. rewrite set_at, set_other by exact N. apply ip_sym.
+  - unfold independently. rewrite (E_earlier _ _ (S i) n f); [| | exact I].
+    2:{ intros d e G. unfold f. rewrite !G; [reflexivity | | apply Nat.lt_succ_diag_r]. now apply Nat.lt_lt_succ_r. }
+    rewrite E_next. rewrite (E_ext _ _ (fun d => E (c i) (fun a => ip (x a) (y (d j))))).
+    2:{ intro d. apply E_ext; intro a. unfold f. rewrite set_at, set_other by auto. reflexivity. }
+    fold (independently i). rewrite (E_marginal i j (fun b => E (c i) (fun a => ip (x a) (y b))) H), E_swap, <- (E_const (c i) 0).
+    apply E_ext; intro a. rewrite <- (Z (x a)). apply E_ext; intro b. apply ip_sym.
+Qed.
+End Independent.
