@@ -1,4 +1,4 @@
-(* The bounds and step sizes of statements of the catalogue, written by `fedtheory record coq`. *)
+(* The bounds and step sizes of statements of the catalogue; `fedtheory record coq` writes this file. *)
 Require Import Reals.
 Open Scope R_scope.
 

@@ -161,7 +161,10 @@ Fixpoint loop {A} (none : A) (next : nat -> (nat -> A) -> Dist A) (n : nat) : Di
 Definition known {A B} t (f : (nat -> A) -> B) := forall d e, (forall i, (i < t)%nat -> d i = e i) -> f d = f e.
 
 Lemma known_set {A B} t (f : (nat -> A) -> B) s d a : known t f -> (t <= s)%nat -> f (set d s a) = f d.
-Proof. intros K T. apply K. intros i I. apply set_other. intros ->. now apply (Nat.lt_irrefl s), (Nat.lt_le_trans _ t). Qed.
+Proof.
+  intros K T. apply K. intros i I. apply set_other. intros ->.
+  now apply (Nat.lt_irrefl s), (Nat.lt_le_trans _ t).
+Qed.
 
 Section Loop.
 Context {A : Type} (none : A) (next : nat -> (nat -> A) -> Dist A).
@@ -193,7 +196,8 @@ Lemma E_marginal n m f : (m < n)%nat -> E (independently n) (fun ds => f (ds m))
 Proof.
   intro M. unfold independently. rewrite (E_earlier _ _ (S m) n (fun ds => f (ds m))); [| | exact M].
   2:{ intros d e H. rewrite H by apply Nat.lt_succ_diag_r. reflexivity. }
-  rewrite E_next, <- (E_const (loop none (fun m _ => c m) m)). apply E_ext; intro d. apply E_ext; intro a. now rewrite set_at.
+  rewrite E_next, <- (E_const (loop none (fun m _ => c m) m)). apply E_ext; intro d. apply E_ext; intro a.
+    now rewrite set_at.
 Qed.
 (* what has mean zero for one client has mean zero beside anything of another client *)
 Lemma E_apart n i j (x y : A -> V) :
@@ -210,7 +214,8 @@ Proof.
     2:{ intros d e G. unfold f. rewrite !G; [reflexivity | | apply Nat.lt_succ_diag_r]. now apply Nat.lt_lt_succ_r. }
     rewrite E_next. rewrite (E_ext _ _ (fun d => E (c i) (fun a => ip (x a) (y (d j))))).
     2:{ intro d. apply E_ext; intro a. unfold f. rewrite set_at, set_other by auto. reflexivity. }
-    fold (independently i). rewrite (E_marginal i j (fun b => E (c i) (fun a => ip (x a) (y b))) H), E_swap, <- (E_const (c i) 0).
+    fold (independently i). rewrite (E_marginal i j (fun b => E (c i) (fun a => ip (x a) (y b))) H), E_swap,
+      <- (E_const (c i) 0).
     apply E_ext; intro a. rewrite <- (Z (x a)). apply E_ext; intro b. apply ip_sym.
 Qed.
 End Independent.

@@ -5,7 +5,8 @@ Import ListNotations.
 Open Scope R_scope.
 
 Fixpoint lsum {A} (l : list A) (f : A -> R) : R := match l with [] => 0 | a :: l => f a + lsum l f end.
-Fixpoint lvsum {A} {V : Inner} (l : list A) (f : A -> V) : V := match l with [] => zero | a :: l => add (f a) (lvsum l f) end.
+Fixpoint lvsum {A} {V : Inner} (l : list A) (f : A -> V) : V :=
+  match l with [] => zero | a :: l => add (f a) (lvsum l f) end.
 
 Lemma lsum_add {A} (l : list A) f g : lsum l (fun a => f a + g a) = lsum l f + lsum l g.
 Proof. induction l; simpl; [lra | rewrite IHl; ring]. Qed.
@@ -122,7 +123,8 @@ Proof.
       assert (Q1 : lsum (snd p) (fun x => sq (s x)) = Q - sq (s (fst p))).
       { unfold Q. rewrite <- (lsum_permutation _ _ _ I). simpl. ring. }
       assert (Y2 : forall z, ip z (lvsum (snd p) s) = ip Y z - ip (s (fst p)) z) by (intro; now rewrite ip_sym).
-      rewrite Q1. unfold sq. products. rewrite !Y1, !Y2, (ip_sym Y a), (ip_sym Y (s (fst p))), (ip_sym (s (fst p)) a). field.
+      rewrite Q1. unfold sq. products. rewrite !Y1, !Y2, (ip_sym Y a), (ip_sym Y (s (fst p))),
+        (ip_sym (s (fst p)) a). field.
 Qed.
 
 Lemma E_crossed n l a :
@@ -172,6 +174,7 @@ Lemma crossed_at none l a :
 Proof.
   revert a. induction l as [| x l IH]; intro a; [reflexivity |]. cbn [crossed length]. rewrite sum_first, IH. f_equal.
   - simpl. products. ring.
-  - apply sum_ext; intros p _. rewrite (ip_sym (v (nth p l none))), (ip_sym (v _)). products. rewrite ip_vsum_first. simpl. ring.
+  - apply sum_ext; intros p _. rewrite (ip_sym (v (nth p l none))), (ip_sym (v _)). products. rewrite ip_vsum_first.
+    simpl. ring.
 Qed.
 End Along.

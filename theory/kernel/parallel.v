@@ -134,7 +134,8 @@ Definition away : Rand := fun _ => sub x xstar.
 (* from one client's steps to the round *)
 Lemma of_client m (a b : nat -> Random (steps (next m) K) V) :
   (m < M)%nat ->
-  ip ((fun ds => vsum K (fun k => (a k : _ -> V) (ds m))) : Rand) ((fun ds => vsum K (fun k => (b k : _ -> V) (ds m))) : Rand)
+  ip ((fun ds => vsum K (fun k => (a k : _ -> V) (ds m))) : Rand)
+     ((fun ds => vsum K (fun k => (b k : _ -> V) (ds m))) : Rand)
   = ip (vsum K a) (vsum K b).
 Proof.
   intro I. rewrite !ip_random. unfold draws.
@@ -175,7 +176,8 @@ Proof.
   replace (sum M (fun i => ip (locals i ds) (y ds)))
     with (sum M (fun i => ip (changes i ds) (y ds)) + INR K * sum M (fun m => ip (gradF m xstar) (y ds))).
   - rewrite B. ring.
-  - rewrite <- sum_scale, <- sum_add. apply sum_ext; intros m _. unfold locals, changes. rewrite !ip_vsum, <- sum_const, <- sum_add.
+  - rewrite <- sum_scale, <- sum_add. apply sum_ext; intros m _. unfold locals, changes. rewrite !ip_vsum,
+    <- sum_const, <- sum_add.
     apply sum_ext; intros k _. rewrite ip_sub. ring.
 Qed.
 Lemma noise_beside_away : ip (vsum M noises) away = 0.
@@ -205,7 +207,8 @@ Proof.
     exact (of_client m _ _ I). }
   assert (B : sum M (fun m => sq (noises m)) <= INR M * (INR K * sigma ^ 2)).
   { rewrite <- sum_const. apply sum_le; intros m I.
-    eapply Rle_trans; [| apply (all_noise (fun _ => gradF m) (next m) K sigma eta x (fun t d => noisy m t d I) K (le_n K))].
+    eapply Rle_trans; [| apply (all_noise (fun _ => gradF m) (next m) K sigma eta x (fun t d => noisy m t d I) K
+      (le_n K))].
     apply Req_le. exact (of_client m _ _ I). }
   lra.
 Qed.
@@ -245,7 +248,8 @@ Proof.
   intro eta_tilde. pose proof (lt_0_INR M clients) as M0. pose proof (lt_0_INR K steps_) as K0.
   rewrite (E_ext draws _ (fun ds => sq (sub x xstar) - 2 * f_ * ip (vsum M total ds) (away ds)
     + f_ ^ 2 * ip (vsum M total ds) (vsum M total ds))).
-  2:{ intro ds. unfold sq, away. products. rewrite (ip_sym xstar (next_model ds)), !ip_next_model, (ip_sym x (next_model ds)),
+  2:{ intro ds. unfold sq, away. products. rewrite (ip_sym xstar (next_model ds)), !ip_next_model,
+    (ip_sym x (next_model ds)),
         (ip_sym _ (next_model ds)), !ip_next_model, (ip_sym x (vsum M total ds)), (ip_sym xstar x). ring. }
   rewrite E_add, E_sub, E_const, !E_scale, <- !ip_random. fold (sq (vsum M total)).
   rewrite total_split, noise_beside_away, (ip_vsum M locals), Rplus_0_r.
@@ -261,13 +265,15 @@ Proof.
     pose proof (client (F m) (gradF m) (next m) K L sigma eta (1 - / INR M) x xstar L_positive eta_positive
       (part_of_others) (smooth m I) (convex m I) (fun t d => noisy m t d I) small) as B.
     cbv zeta in B. replace ((1 - (1 - / INR M)) * eta) with f_ in B by (field; lra). exact B. }
-  rewrite !sum_add, !sum_scale in C. unfold c in C. rewrite sum_add, !sum_scale, sum_add, !sum_scale, sum_const, sum_sub in C.
+  rewrite !sum_add, !sum_scale in C. unfold c in C. rewrite sum_add, !sum_scale, sum_add, !sum_scale, sum_const,
+    sum_sub in C.
   unfold objective, heterogeneity.
   set (SF := sum M (fun m => F m x)) in *. set (SX := sum M (fun m => F m xstar)) in *.
   set (SG := sum M (fun m => sq (gradF m xstar))) in *.
   set (SL := sum M (fun m => ip (locals m) away)) in *. set (SN := sum M (fun m => ip (locals m) (noises m))) in *.
   set (SU := sum M (fun m => sum K _)) in *.
-  replace (2 * eta_tilde * (SF / INR M - SX / INR M)) with (2 * f_ * (INR K * (SF - SX))) by (unfold eta_tilde; field; lra).
+  replace (2 * eta_tilde * (SF / INR M - SX / INR M)) with (2 * f_ * (INR K * (SF - SX))) by (unfold eta_tilde;
+    field; lra).
   replace (eta_tilde ^ 2 * sigma ^ 2 / (INR K * INR M)) with (f_ ^ 2 * (INR M * (INR K * sigma ^ 2)))
     by (unfold eta_tilde; field; lra).
   replace (61 / 118 * L * eta_tilde ^ 3 * sigma ^ 2 * (1 - 1 / INR K) * (1 - 1 / INR M) ^ 2 / INR K)

@@ -43,7 +43,8 @@ Theorem general_convex :
   E (pfl eta M K oracle x0 rounds) (fun xs => objective M F (mean (S rounds) xs)) - objective M F xstar
   <= thm2_general_convex_sharp D (INR K) L (INR M) (INR rounds) eta_tilde sigma zeta_star.
 Proof.
-  intros V M K rounds F gradF L sigma zeta_star eta x0 xstar oracle M1 K1 L0 eta0 smooth convex minimiser het noisy eta_tilde D when.
+  intros V M K rounds F gradF L sigma zeta_star eta x0 xstar oracle M1 K1 L0 eta0 smooth convex minimiser het noisy
+    eta_tilde D when.
   unfold thm2_general_convex_sharp_when in when.
   assert (M0 : 1 <= INR M) by (apply (le_INR 1); lia). assert (K0 : 1 <= INR K) by (apply (le_INR 1); lia).
   assert (T : 0 < eta_tilde) by (apply Rmult_lt_0_compat; lra).
@@ -58,7 +59,7 @@ Proof.
   eapply Rle_trans; [apply B |].
   - lra.
   - intros r xs. unfold pfl_round. rewrite E_bind.
-    rewrite (E_ext _ _ (fun g => sq (sub (next_model M K eta (xs r) g) xstar))) 
+    rewrite (E_ext _ _ (fun g => sq (sub (next_model M K eta (xs r) g) xstar)))
       by (intro; exact (E_ret _ (fun y => sq (sub y xstar)))).
     pose proof (one_round M K F gradF (oracle r xs) L sigma eta (xs r) xstar ltac:(lia) ltac:(lia) L0 eta0 smooth convex
       minimiser (noisy r xs) when) as O. cbv zeta in O. fold eta_tilde in O.

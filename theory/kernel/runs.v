@@ -24,32 +24,39 @@ Definition grad_objective (x : V) : V := mean M (fun m => gradF m x).
 Lemma ip_mean (x : nat -> V) z : ip (mean M x) z = sum M (fun m => ip (x m) z) / INR M.
 Proof. unfold mean. products. rewrite ip_vsum. unfold Rdiv. ring. Qed.
 
-Lemma objective_tangent : (forall m, (m < M)%nat -> tangent (F m) (gradF m) 0) -> tangent (objective M F) grad_objective 0.
+Lemma objective_tangent : (forall m, (m < M)%nat -> tangent (F m) (gradF m) 0) ->
+  tangent (objective M F) grad_objective 0.
 Proof.
   intros T x y. apply lt_0_INR in some. apply Rle_ge. unfold objective, grad_objective. rewrite ip_mean.
   apply Rmult_le_reg_r with (INR M); [exact some |].
-  replace ((sum M (fun m => F m x) / INR M + sum M (fun m => ip (gradF m x) (sub y x)) / INR M + 0 / 2 * sq (sub y x)) * INR M)
+  replace ((sum M (fun m => F m x) / INR M + sum M (fun m => ip (gradF m x) (sub y x)) / INR M + 0 / 2 * sq (sub y x))
+    * INR M)
     with (sum M (fun m => F m x) + sum M (fun m => ip (gradF m x) (sub y x))) by (field; lra).
   replace (sum M (fun m => F m y) / INR M * INR M) with (sum M (fun m => F m y)) by (field; lra).
   rewrite <- sum_add. apply sum_le; intros m I. specialize (T m I x y). lra.
 Qed.
-Lemma objective_smooth L : (forall m, (m < M)%nat -> smooth_above (F m) (gradF m) L) -> smooth_above (objective M F) grad_objective L.
+Lemma objective_smooth L : (forall m, (m < M)%nat -> smooth_above (F m) (gradF m) L) ->
+  smooth_above (objective M F) grad_objective L.
 Proof.
   intros T x y. apply lt_0_INR in some. unfold objective, grad_objective. rewrite ip_mean.
   apply Rmult_le_reg_r with (INR M); [exact some |].
-  replace ((sum M (fun m => F m x) / INR M + sum M (fun m => ip (gradF m x) (sub y x)) / INR M + L / 2 * sq (sub y x)) * INR M)
-    with (sum M (fun m => F m x) + sum M (fun m => ip (gradF m x) (sub y x)) + INR M * (L / 2 * sq (sub y x))) by (field; lra).
+  replace ((sum M (fun m => F m x) / INR M + sum M (fun m => ip (gradF m x) (sub y x)) / INR M + L / 2 * sq (sub y x))
+    * INR M)
+    with (sum M (fun m => F m x) + sum M (fun m => ip (gradF m x) (sub y x)) + INR M * (L / 2 * sq (sub y x))) by
+      (field; lra).
   replace (sum M (fun m => F m y) / INR M * INR M) with (sum M (fun m => F m y)) by (field; lra).
   rewrite <- sum_const, <- !sum_add. apply sum_le; intros m I. exact (T m I x y).
 Qed.
 (* STATIONARY: the clients' gradients at the minimiser add up to zero *)
 Lemma balanced L xstar :
-  0 < L -> (forall m, (m < M)%nat -> smooth_above (F m) (gradF m) L) -> (forall x, objective M F xstar <= objective M F x) ->
+  0 < L -> (forall m, (m < M)%nat -> smooth_above (F m) (gradF m) L) ->
+  (forall x, objective M F xstar <= objective M F x) ->
   forall z, sum M (fun m => ip (gradF m xstar) z) = 0.
 Proof.
   intros P S B z. pose proof (stationary _ _ L xstar z P (objective_smooth L S) B) as Z.
   unfold grad_objective in Z. rewrite ip_mean in Z. apply lt_0_INR in some.
-  replace (sum M (fun m => ip (gradF m xstar) z)) with (sum M (fun m => ip (gradF m xstar) z) / INR M * INR M) by (field; lra).
+  replace (sum M (fun m => ip (gradF m xstar) z)) with (sum M (fun m => ip (gradF m xstar) z) / INR M * INR M) by
+    (field; lra).
   rewrite Z. ring.
 Qed.
 End Objective.
@@ -97,6 +104,7 @@ Proof.
   apply (jensen_of_function f grad (S R) (fun _ => / INR (S R))); [| | exact T |].
   - intros. apply Rlt_le, Rinv_0_lt_compat, P.
   - rewrite sum_const. field. lra.
-  - intro z. rewrite ip_vsum, ip_mean. unfold Rdiv. rewrite Rmult_comm, <- sum_scale. apply sum_ext; intros; now rewrite ip_scale.
+  - intro z. rewrite ip_vsum, ip_mean. unfold Rdiv. rewrite Rmult_comm, <- sum_scale. apply sum_ext; intros;
+    now rewrite ip_scale.
 Qed.
 End Run.

@@ -70,7 +70,8 @@ Lemma one_step t :
      + 12 / 19 * (eta * L) ^ 2 * sq (vsum t star).
 Proof.
   assert (Q : sq (u t) = sq (kept t) - 2 * ip (kept t) (w t) + sq (w t)).
-  { unfold sq at 1. rewrite u_is, (ip_sym (kept t)), (ip_sym (w t)), !u_is. unfold sq. rewrite (ip_sym (w t) (kept t)). ring. }
+  { unfold sq at 1. rewrite u_is, (ip_sym (kept t)), (ip_sym (w t)), !u_is. unfold sq.
+    rewrite (ip_sym (w t) (kept t)). ring. }
   rewrite Q. set (S := vsum t star).
   pose proof (square (sub (scale (19 / 12) (w t)) (add (scale (2 / 3) (kept t)) (scale (eta * L) S)))) as P.
   unfold sq in *. products_in P. rewrite (ip_sym (kept t) (w t)), (ip_sym S (w t)), (ip_sym S (kept t)) in *. lra.
@@ -79,7 +80,8 @@ Qed.
 Lemma in_turn :
   - (2 * eta) * ip (vsum n local) far + eta ^ 2 * sq (vsum n local) + 2 * eta ^ 2 * ip (vsum n local) (vsum n noise)
   <= - (2 * eta) * (INR K * sum M (fun m => F m x - F m xstar))
-     + eta / L * (- (22 / 57) * sum n (fun t => sq (kept t)) + 16 / 19 * (eta * L) * sum n (fun t => ip (kept t) (vsum t star))
+     + eta / L * (- (22 / 57) * sum n (fun t => sq (kept t)) + 16 / 19 * (eta * L) *
+        sum n (fun t => ip (kept t) (vsum t star))
                   + 12 / 19 * (eta * L) ^ 2 * sum n (fun t => sq (vsum t star))).
 Proof.
   pose proof (chain (fun t => F (cl t)) (fun t => gradF (cl t)) next n L sigma eta x xstar L_positive
@@ -93,13 +95,16 @@ Proof.
   assert (B : sum n (fun t => - (eta / L) * (sq (u t) + sq (w t))
       + 2 * eta * eta * (ip (w t) (vsum t u) + ip (w t) (vsum t star) + 0 * ip (w t) (vsum t noise)))
     <= - (1 / 3 * (eta / L)) * Su + 12 * (eta ^ 3 * L) * sum n (fun t => sq (vsum t u))
-      + eta / L * (- (22 / 57) * sum n (fun t => sq (kept t)) + 16 / 19 * (eta * L) * sum n (fun t => ip (kept t) (vsum t star))
+      + eta / L * (- (22 / 57) * sum n (fun t => sq (kept t)) + 16 / 19 * (eta * L) *
+        sum n (fun t => ip (kept t) (vsum t star))
                   + 12 / 19 * (eta * L) ^ 2 * sum n (fun t => sq (vsum t star)))).
   { unfold Su. rewrite <- !sum_scale, <- !sum_add, <- !sum_scale, <- !sum_add. apply sum_le; intros t T.
     pose proof (one_step t) as O. apply (Rmult_le_compat_l (eta / L)) in O; [| apply Rlt_le, Rdiv_lt_0_compat; lra].
     replace (eta / L * (- (2 / 3 * sq (u t) + 11 / 12 * sq (w t)) + 2 * (eta * L) * ip (w t) (vsum t star)))
-      with (eta / L * - (2 / 3 * sq (u t) + 11 / 12 * sq (w t)) + 2 * eta ^ 2 * ip (w t) (vsum t star)) in O by (field; lra).
-    pose proof (young (12 * (eta * L)) (vsum t u) (w t) ltac:(apply Rmult_lt_0_compat; [lra | now apply Rmult_lt_0_compat])) as Y.
+      with (eta / L * - (2 / 3 * sq (u t) + 11 / 12 * sq (w t)) + 2 * eta ^ 2 * ip (w t) (vsum t star)) in O by
+        (field; lra).
+    pose proof (young (12 * (eta * L)) (vsum t u) (w t) ltac:(apply Rmult_lt_0_compat;
+      [lra | now apply Rmult_lt_0_compat])) as Y.
     apply (Rmult_le_compat_l (eta ^ 2)) in Y; [| apply pow2_ge_0].
     replace (eta ^ 2 * (12 * (eta * L) * sq (vsum t u) + sq (w t) / (12 * (eta * L))))
       with (12 * (eta ^ 3 * L) * sq (vsum t u) + eta / L * (1 / 12) * sq (w t)) in Y by (field; lra).
@@ -107,7 +112,8 @@ Proof.
   assert (P : 0 < 12 * (eta ^ 3 * L)).
   { apply Rmult_lt_0_compat; [lra |]. apply Rmult_lt_0_compat; [now apply pow_lt | exact L_positive]. }
   apply (Rmult_le_compat_l (12 * (eta ^ 3 * L))) in SU; [| lra].
-  assert (N : - (1 / 3 * (eta / L)) * Su + 12 * (eta ^ 3 * L) * (INR n * (INR n - 1) / 2 * Su) + eta ^ 2 * (INR n * Su) <= 0).
+  assert (N : - (1 / 3 * (eta / L)) * Su + 12 * (eta ^ 3 * L) * (INR n * (INR n - 1) / 2 * Su) + eta ^ 2 * (INR n * Su)
+    <= 0).
   { rewrite mult_INR. set (h := INR M * INR K * eta * L).
     assert (H : 0 <= h <= 1 / 6).
     { split; [repeat apply Rmult_le_pos; try apply pos_INR; lra |].
@@ -130,7 +136,8 @@ Lemma before p k z : (k < K)%nat ->
 Proof.
   intro I. rewrite !ip_vsum, sum_split, sum_by_rounds. f_equal.
   - rewrite <- sum_scale. apply sum_ext; intros i _.
-    rewrite (sum_ext K _ (fun _ => ip (s (c i)) z)) by (intros; rewrite at_position by assumption; reflexivity). apply sum_const.
+    rewrite (sum_ext K _ (fun _ => ip (s (c i)) z)) by (intros; rewrite at_position by assumption; reflexivity).
+      apply sum_const.
   - rewrite (sum_ext k _ (fun _ => ip (s (c p)) z)) by (intros; rewrite at_position by lia; reflexivity). apply sum_const.
 Qed.
 
@@ -148,7 +155,8 @@ Lemma sum_crossed :
   sum n (fun t => ip (kept t) (vsum t star)) = k_ ^ 2 * crossed_ v + k_ * (k_ - 1) / 2 * sum M (fun m => ip (v m) (s m)).
 Proof.
   rewrite (sum_ext n _ (fun t => ip (vsum t (fun i => s (cl i))) (v (cl t)))).
-  2:{ intros t _. rewrite ip_sym, <- (E_const (steps next n) (ip _ (v (cl t)))), ip_random. apply E_ext; intro d. now rewrite star_at. }
+  2:{ intros t _. rewrite ip_sym, <- (E_const (steps next n) (ip _ (v (cl t)))), ip_random. apply E_ext; intro d.
+    now rewrite star_at. }
   rewrite sum_by_rounds, <- (all_clients (fun m => ip (v m) (s m))). unfold crossed_. rewrite <- !sum_scale, <- sum_add.
   apply sum_ext; intros p _.
   rewrite (sum_ext K _ (fun k => k_ * ip (v (c p)) (vsum p (fun i => s (c i))) + ip (v (c p)) (s (c p)) * INR k)).
@@ -162,7 +170,8 @@ Proof.
   rewrite (sum_ext n _ (fun t => sq (vsum t (fun i => s (cl i))))).
   2:{ intros t _. unfold sq. rewrite <- (E_const (steps next n) (ip _ (vsum t (fun i => s (cl i))))), ip_random.
       apply E_ext; intro d. now rewrite star_at. }
-  rewrite sum_by_rounds, <- (all_clients (fun m => sq (s m))). unfold squares_, crossed_. rewrite <- !sum_scale, <- !sum_add.
+  rewrite sum_by_rounds, <- (all_clients (fun m => sq (s m))). unfold squares_, crossed_. rewrite <- !sum_scale,
+    <- !sum_add.
   apply sum_ext; intros p _. set (S := vsum p (fun i => s (c i))).
   rewrite (sum_ext K _ (fun k => k_ ^ 2 * sq S + 2 * k_ * ip (s (c p)) S * INR k + sq (s (c p)) * INR k ^ 2)).
   - rewrite sum_of_powers. field.
@@ -182,7 +191,8 @@ Lemma given_order :
 Proof.
   pose proof in_turn as T. rewrite sum_kept, sum_crossed, sum_squares in T.
   set (g := gradient_ next n).
-  rewrite (E_ext _ _ (fun d => sq (sub x xstar) - 2 * eta * ip (vsum n g d) (far d) + eta ^ 2 * ip (vsum n g d) (vsum n g d))).
+  rewrite (E_ext _ _ (fun d => sq (sub x xstar) - 2 * eta * ip (vsum n g d) (far d) + eta ^ 2 * ip (vsum n g d) (vsum
+    n g d))).
   2:{ intro d. rewrite (vsum_at n g d). unfold sq, g, gradient_, steps.far.
       change (vsum n (fun i => d i)) with (vsum n d). products.
       rewrite (ip_sym xstar (point _ _ _ _)), !ip_point, (ip_sym x (point _ _ _ _)), (ip_sym (vsum n _) (point _ _ _ _)),

@@ -2,8 +2,9 @@
 
    V        any space with an inner product
    F, gradF the clients' functions and their gradients
-   oracle   oracle r xs pi t d is how the client nth (t / K) pi draws its stochastic gradient in step t mod K of its turn in
-            round r.  It may depend on all models xs so far, on the order pi, and on all gradients d so far in this round. *)
+   oracle   oracle r xs pi t d is how the client nth (t / K) pi draws its stochastic gradient in step t mod K of its
+            turn in round r.  It may depend on all models xs so far, on the order pi, and on all gradients d so far in
+            this round. *)
 Require Import Reals Lra Lia List Permutation.
 Require Import rules chance order steps runs bounds sequential.
 Require pfl.
@@ -104,10 +105,13 @@ Proof.
     intros pi P. rewrite E_bind, (E_ext _ _ (fun d => sq (sub (point eta x d (M * K)) xstar)))
       by (intro; exact (E_ret _ (fun y => sq (sub y xstar)))).
     pose proof (given_order M K F gradF (fun p => nth p pi 0%nat) (next pi) L sigma eta x xstar clients steps_ L_positive
-      eta_positive smooth convex minimiser (each_client M pi P) (all_clients M pi P) (fun t d T => noisy pi t d P T) small) as B.
-    unfold squares_, crossed_ in B. rewrite (squares_along M pi P s), (crossed_along M pi P s v), (crossed_along M pi P s s) in B.
+      eta_positive smooth convex minimiser (each_client M pi P) (all_clients M pi P) (fun t d T => noisy pi t d P T)
+        small) as B.
+    unfold squares_, crossed_ in B. rewrite (squares_along M pi P s), (crossed_along M pi P s v),
+      (crossed_along M pi P s s) in B.
     fold Q X W G in B. unfold steps.steps in B. lra.
-  - rewrite E_add, E_const, E_add, E_scale, E_add, !E_scale. fold (permutation M). rewrite mean_squares, !mean_crossed. fold Q X.
+  - rewrite E_add, E_const, E_add, E_scale, E_add, !E_scale. fold (permutation M). rewrite mean_squares,
+    !mean_crossed. fold Q X.
     replace (sum M (fun m => ip (s m) (s m))) with Q by reflexivity.
     assert (N : - (22 / 57) * W + 16 / 19 * (eta * L) * (- / 2 * X) <= 24 / 209 * (eta * L) ^ 2 * Q).
     { unfold W, X, Q. rewrite <- !sum_scale, <- !sum_add. apply sum_le; intros m _. apply least. }
@@ -116,11 +120,13 @@ Proof.
     unfold objective, heterogeneity. fold s. rewrite mult_INR. unfold G. rewrite sum_sub.
     set (SF := sum M (fun m => F m x)) in *. set (SX := sum M (fun m => F m xstar)) in *.
     change (sum M (fun m => sq (gradF m xstar))) with Q.
-    replace (2 * eta_tilde * (SF / INR M - SX / INR M)) with (2 * (eta * k_) * (SF - SX)) by (unfold eta_tilde; field; lra).
+    replace (2 * eta_tilde * (SF / INR M - SX / INR M)) with (2 * (eta * k_) * (SF - SX)) by (unfold eta_tilde;
+      field; lra).
     replace (eta_tilde ^ 2 * sigma ^ 2 / (k_ * INR M)) with (eta ^ 2 * (INR M * k_ * sigma ^ 2))
       by (unfold eta_tilde; field; lra).
     replace (2 * L * eta_tilde ^ 3 * (Q / INR M) * (11 + 23 / (k_ ^ 2 * INR M)) / (209 * INR M))
-      with (eta / L * k_ * (24 / 209 * (eta * L) ^ 2 * Q) + eta / L * (12 / 19 * (eta * L) ^ 2) * (k_ ^ 3 * ((INR M + 1) / 6 * Q)
+      with (eta / L * k_ * (24 / 209 * (eta * L) ^ 2 * Q) + eta / L * (12 / 19 * (eta * L) ^ 2) * (k_ ^ 3 * ((INR M +
+        1) / 6 * Q)
         + k_ ^ 2 * (k_ - 1) * (- / 2 * Q) + k_ * (k_ - 1) * (2 * k_ - 1) / 6 * Q))
       by (unfold eta_tilde; field; lra).
     lra.
@@ -143,14 +149,16 @@ Theorem general_convex :
   E (sfl eta M K oracle x0 rounds) (fun xs => objective M F (mean (S rounds) xs)) - objective M F xstar
   <= thm1_general_convex_sharp D (INR K) L (INR M) (INR rounds) eta_tilde sigma zeta_star.
 Proof.
-  intros V M K rounds F gradF L sigma zeta_star eta x0 xstar oracle M1 K1 L0 eta0 smooth convex minimiser het noisy eta_tilde D when.
+  intros V M K rounds F gradF L sigma zeta_star eta x0 xstar oracle M1 K1 L0 eta0 smooth convex minimiser het noisy
+    eta_tilde D when.
   unfold thm1_general_convex_sharp_when in when.
   assert (M0 : 1 <= INR M) by (apply (le_INR 1); lia). assert (K0 : 1 <= INR K) by (apply (le_INR 1); lia).
   assert (T : 0 < eta_tilde) by (repeat apply Rmult_lt_0_compat; lra).
   set (h := 2 * L * eta_tilde ^ 3 * (11 + 23 / (INR K ^ 2 * INR M)) / (209 * INR M)).
   set (e := eta_tilde ^ 2 * sigma ^ 2 / (INR K * INR M)).
   assert (H : 0 <= h).
-  { assert (0 < eta_tilde ^ 3) by (now apply pow_lt). assert (0 < INR K ^ 2 * INR M) by (apply Rmult_lt_0_compat; [apply pow_lt |]; lra).
+  { assert (0 < eta_tilde ^ 3) by (now apply pow_lt). assert (0 < INR K ^ 2 * INR M) by (apply Rmult_lt_0_compat;
+    [apply pow_lt |]; lra).
     assert (0 < 23 / (INR K ^ 2 * INR M)) by (apply Rdiv_lt_0_compat; lra).
     apply Rle_mult_inv_pos; [repeat apply Rmult_le_pos; lra | lra]. }
   pose proof (run_bound x0 xstar (sfl_round eta M K oracle) (objective M F) (grad_objective M gradF)

@@ -24,7 +24,8 @@ Proof. induction t; simpl; products; [ring |]. rewrite IHt. ring. Qed.
 Lemma known_vsum {V : Inner} t (f : nat -> (nat -> V) -> V) :
   (forall i, (i < t)%nat -> known t (f i)) -> known t (fun d => vsum t (fun i => f i d)).
 Proof.
-  intros K d e H. enough (forall s, (s <= t)%nat -> vsum s (fun i => f i d) = vsum s (fun i => f i e)) as G by (apply G; lia).
+  intros K d e H. enough (forall s, (s <= t)%nat -> vsum s (fun i => f i d) = vsum s (fun i => f i e)) as G by (apply
+    G; lia).
   induction s; intro I; simpl; [reflexivity |]. rewrite IHs by lia. f_equal. apply (K s); [lia | exact H].
 Qed.
 Lemma known_more {A B} s t (f : (nat -> A) -> B) : known s f -> (s <= t)%nat -> known t f.
@@ -114,7 +115,8 @@ Lemma mean_gradient (y : Rand) :
 Proof.
   intro K. rewrite !ip_vsum. apply sum_ext; intros t T.
   pose proof (fresh t y T ltac:(apply (known_more 0); [exact K | lia])) as Z. rewrite !ip_random in *.
-  unfold gradient_, local, noise in *. rewrite (E_ext _ _ (fun d => ip (d t) (y d) - ip (grad t (point eta x d t)) (y d))) in Z.
+  unfold gradient_, local, noise in *. rewrite (E_ext _ _ (fun d => ip (d t) (y d) - ip (grad t (point eta x d t)) (y
+    d))) in Z.
   - rewrite E_sub in Z. lra.
   - intro; apply ip_sub.
 Qed.
