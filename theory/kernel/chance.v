@@ -101,11 +101,6 @@ Proof.
   intro H. enough (0 <= E D (fun a => g a - f a)) as P by (rewrite E_sub in P; lra).
   apply E_least; intro a. specialize (H a). lra.
 Qed.
-Lemma E_sure {A} (D : Dist A) P f g : sure D P -> (forall a, P a -> f a = g a) -> E D f = E D g.
-Proof.
-  intros S H. unfold E. unfold sure in S.
-  induction S as [| [w a] l Q _ IH]; simpl in *; [reflexivity | now rewrite IH, (H a Q)].
-Qed.
 Lemma E_sure_le {A} (D : Dist A) P f g : sure D P -> (forall a, P a -> f a <= g a) -> E D f <= E D g.
 Proof.
   intros S H. unfold E. unfold sure in S. pose proof (weights D) as W.

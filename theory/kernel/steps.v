@@ -60,8 +60,6 @@ Lemma known_noise t : known (S t) (noise t).
 Proof.
   intros d e H. unfold noise. f_equal; [apply H; lia |]. apply known_local. intros; apply H; lia.
 Qed.
-Lemma known_u t : known t (u t).
-Proof. intros d e H. unfold u. f_equal. now apply known_local. Qed.
 Lemma known_sum t (y : nat -> Rand) : (forall i, (i < t)%nat -> known t (y i : _ -> V)) -> known t (vsum t y : _ -> V).
 Proof. intros K d e H. rewrite !vsum_at. apply (known_vsum t y); assumption. Qed.
 
@@ -110,16 +108,6 @@ Lemma all_noise t : (t <= n)%nat -> sq (vsum t noise) <= INR t * sigma ^ 2.
 Proof. intro T. apply successive_bounded; intros; [apply successive_noise | apply variance]; lia. Qed.
 Lemma noise_so_far : sum n (fun t => sq (vsum t noise)) <= INR n * (INR n - 1) / 2 * sigma ^ 2.
 Proof. apply noise_before; intros; [now apply successive_noise | now apply variance]. Qed.
-Lemma mean_gradient (y : Rand) :
-  known 0 (y : _ -> V) -> ip (vsum n gradient_) y = ip (vsum n local) y.
-Proof.
-  intro K. rewrite !ip_vsum. apply sum_ext; intros t T.
-  pose proof (fresh t y T ltac:(apply (known_more 0); [exact K | lia])) as Z. rewrite !ip_random in *.
-  unfold gradient_, local, noise in *. rewrite (E_ext _ _ (fun d => ip (d t) (y d) - ip (grad t (point eta x d t)) (y
-    d))) in Z.
-  - rewrite E_sub in Z. lra.
-  - intro; apply ip_sub.
-Qed.
 Lemma gradients_split : forall y : Rand, ip (vsum n gradient_) y = ip (vsum n local) y + ip (vsum n noise) y.
 Proof.
   intro y. rewrite !ip_vsum, <- sum_add. apply sum_ext; intros t _. rewrite !ip_random, <- E_add. apply E_ext; intro d.
