@@ -24,7 +24,7 @@ from fedtheory.figures.files import whole, writable, write
 from fedtheory.plugins import packages
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs import kernel, library, premises, scenes, squares
+from fedtheory.theory.proofs import algorithms, kernel, library, premises, scenes, squares
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.certificates import Certificate, read, write as write_certificates
 from fedtheory.theory.proofs.composition import Theorem
@@ -337,6 +337,7 @@ def _papers(names: Sequence[str]) -> list[str]:
 def record(names: Sequence[str], tell: Progress, work: Workshop) -> None:
     """Do this for papers, by default for all here; exit status 1 for a step that is newly missing."""
     papers = _papers(names)
+    record_algorithms()
     every = steps_of(papers, tell, work)
     proofs = composed_of(papers, tell, work)
     learnt = [_learnt(paper, with_those_of_theorems(every[paper], proofs[paper], True), tell) for paper in papers]
@@ -356,6 +357,17 @@ def record(names: Sequence[str], tell: Progress, work: Workshop) -> None:
             print(f"    without {one}")
     if not all(isinstance(one, Missing) and one.known for several in missing.values() for one in several):
         sys.exit("more is without than WITHOUT lists: expected a certificate and a proof that Coq accepts for each")
+
+
+def record_algorithms() -> None:
+    """Write the bounds of the theorems about algorithms, and have Coq check these; exit status 1 if it refuses one."""
+    write(algorithms.BOUNDS, algorithms.bounds().encode())
+    with TemporaryDirectory() as folder:
+        try:
+            algorithms.prepared(Path(folder))
+        except RuntimeError as says:
+            sys.exit(f"refused: {says}")
+    print(f"Coq's kernel accepts {len(algorithms.THEOREMS)} theorems about algorithms")
 
 
 def record_constants(names: Sequence[str], tell: Progress) -> None:

@@ -1,0 +1,111 @@
+"""Theorems about algorithms in Coq: what they rest on, that they have the catalogue's constants, and what is refused."""
+
+import re
+import shutil
+
+import pytest
+from sympy import Rational
+
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import algorithms
+from fedtheory.theory.proofs.library import against
+from fedtheory.theory.statement import Bound
+
+TEXTS = {file.stem: file.read_text() for file in algorithms.FILES}
+AXIOMS = {  # what Coq's own real numbers rest on
+    "ClassicalDedekindReals.sig_not_dec",
+    "ClassicalDedekindReals.sig_forall_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+}
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("algorithms")
+    algorithms.prepared(found)
+    return found
+
+
+def test_nothing_is_admitted():
+    for text in TEXTS.values():
+        assert not re.search(r"\b(Admitted|admit|Axioms?|Parameters?|Conjecture|Abort)\b", text)
+    files = {file.stem for file in algorithms.BOUNDS.parent.glob("*.v")}
+    assert files == set(TEXTS)
+
+
+def test_hypotheses_stand_in_sections():
+    """Outside a section a Hypothesis or a Variable would be an axiom."""
+    for text in TEXTS.values():
+        depth = 0
+        for line in text.splitlines():
+            depth += line.startswith("Section ") - line.startswith("End ")
+            assert depth > 0 or not re.match(r"(Hypothes|Variable|Context)", line), line
+
+
+def test_the_bounds_are_those_of_the_catalogue():
+    assert TEXTS["bounds"] == algorithms.bounds()
+    for id_, theorem in algorithms.THEOREMS.items():
+        file, name = theorem.split(".")
+        bound = id_.removeprefix("sfl.").replace(".", "_")
+        _, stated = TEXTS[file].split(f"Theorem {name} :")
+        stated = stated.split("Proof.")[0]
+        assert f"{bound}_when D " in stated and re.search(rf"<= {bound} D [^.]*\.\s*$", stated)
+        assert id_ in TEXTS[file].split("*)")[0]
+
+
+@pytest.mark.parametrize("id_", algorithms.THEOREMS)
+def test_a_changed_statement_has_another_bound(monkeypatch, id_):
+    find, statement = catalogue.find, catalogue.find(id_)
+    assert isinstance(statement.claim, Bound)
+    other = statement.with_claim(statement.claim.scaled(Rational(9, 10)))
+    monkeypatch.setattr(catalogue, "find", lambda one: other if one == id_ else find(one))
+    assert algorithms.bounds() != TEXTS["bounds"]
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("theorem", algorithms.THEOREMS.values())
+def test_they_rest_on_the_axioms_of_the_real_numbers_only(folder, theorem):
+    assert algorithms.assumptions(theorem, folder) == AXIOMS
+
+
+# why: an equation or a hypothesis that a proof needs is another one
+_WHY = re.compile(r"not a valid (field|ring) equation|expected to have type|Unable to unify|Found no subterm")
+
+
+# file, part of it, instead; for bounds.v, the files that are compiled again after it
+CHANGED = {
+    "noise of PFL": ("bounds", "(2 * K * M))\n  + (61", "(20 / 9 * K * M))\n  + (61", ("pfl",)),
+    "noise drift of PFL": ("bounds", "(61 * L * sigma ^ 2", "(54 * L * sigma ^ 2", ("pfl",)),
+    "heterogeneity of PFL": ("bounds", "/ 354)", "/ 394)", ("pfl",)),
+    "step size of PFL": ("bounds", "1 / (6 * L).\n\n", "1 / (5 * L).\n\n", ("pfl",)),
+    "heterogeneity of SFL": ("bounds", "(209 * M)", "(232 * M)", ("pfl", "sfl")),
+    "optimisation of both": (
+        "bounds",
+        "zeta_star : R) : R :=\n  (D ^ 2 / (2 *",
+        "zeta_star : R) : R :=\n  (D ^ 2 / (20 / 9 *",
+        ("pfl", "sfl"),
+    ),
+    "convexity": ("pfl", "tangent (F m) (gradF m) 0) ->", "tangent (F m) (gradF m) (-1)) ->", ()),
+    "bias": ("steps", "ip gradient z) /\\", "ip gradient z + 1) /\\", ()),
+    "one order for all rounds": ("sfl", "pi <- permutation M;", "pi <- ret (seq 0 M);", ()),
+    "one noise for all clients": ("parallel", "independently (fun _ => zero) (fun m => loop zero (next m) K) M",
+                                  "bind (loop zero (next 0%nat) K) (fun d => ret (fun _ => d))", ()),
+}  # fmt: skip
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGED)
+def test_another_theorem_is_refused(folder, tmp_path, change):
+    name, part, other, above = CHANGED[change]
+    assert part in TEXTS[name]
+    for file in folder.glob("*.vo"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    says = against(TEXTS[name].replace(part, other), tmp_path / f"{name}.v")
+    if name == "bounds":
+        assert not says
+        for one in above:
+            says = says or against(TEXTS[one], tmp_path / f"{one}.v")
+    assert _WHY.search(says), says

@@ -1,0 +1,72 @@
+"""Theorems about algorithms in Coq, for every inner-product space and every finite noise: their files, and what coqc says.
+
+The proofs are written by hand, on the rules of rules.v.  Only bounds.v is generated: the bounds and the largest step sizes
+of the catalogue's statements, of which the theorems speak.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import coq, library, sequents
+from fedtheory.theory.proofs.kernel import compiled
+from fedtheory.theory.statement import Bound
+
+_FOLDER = Path(__file__).parents[1] / "kernel"
+BOUNDS = _FOLDER / "bounds.v"
+# each rests on those before it
+FILES = tuple(
+    _FOLDER / f"{name}.v"
+    for name in ("chance", "order", "steps", "runs", "bounds", "parallel", "sequential", "pfl", "sfl", "example")
+)
+# statement -> the theorem in Coq that it holds for its algorithm
+THEOREMS = {
+    "sfl.thm2.general_convex.sharp": "pfl.general_convex",
+    "sfl.thm1.general_convex.sharp": "sfl.general_convex",
+}
+
+
+def bounds() -> str:
+    """The text of bounds.v, from the catalogue."""
+    above = "(* The bounds and step sizes of statements of the catalogue; `fedtheory record coq` writes this file. *)"
+    return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, THEOREMS)]) + "\n"
+
+
+def _bound(id_: str) -> str:
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Bound)
+    values = [term.value for term in statement.claim.terms]
+    relations = [condition.relation for condition in statement.when]
+    python = sequents.names_of({s for e in (*values, *relations) for s in e.free_symbols})
+    names = coq.names(sorted(python.values()))
+    terms = "\n  + ".join(coq.term(sequents.expression(value, python), names) for value in values)
+    sizes = " /\\ ".join(coq.relation(sequents.relation(one, python), names) for one in relations)
+    name, variables = id_.removeprefix("sfl.").replace(".", "_"), " ".join(names.values())
+    return (
+        f"\n(* {id_} *)\n"
+        f"Definition {name} ({variables} : R) : R :=\n  {terms}.\n"
+        f"Definition {name}_when ({variables} : R) : Prop :=\n  {sizes}."
+    )
+
+
+def prepared(folder: Path) -> None:
+    """Compile rules.v and all files into a folder.
+
+    Raises RuntimeError if coqc does not accept them, FileNotFoundError without coqc.
+    """
+    for file in (library.FILES[0], *FILES):
+        says = library.against(file.read_text(), folder / file.name)
+        if says:
+            raise RuntimeError(f"{file.name}: {says}")
+
+
+def assumptions(theorem: str, folder: Path) -> frozenset[str]:
+    """The axioms that `Print Assumptions` names for a theorem, in a folder where all is compiled."""
+    path = folder / "printed.v"
+    path.write_text(f"Require {theorem.split('.')[0]}.\nPrint Assumptions {theorem}.\n")
+    output, says = compiled(path)
+    if says:
+        raise RuntimeError(says)
+    lines = [line for line in output.splitlines() if line and not line.startswith(" ")]
+    return frozenset(line.split(":")[0].strip() for line in lines if line != "Axioms:")
