@@ -7,10 +7,11 @@ pivots of an elimination have polynomials in m = M - 2 without negative coeffici
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ import sympy
 from numpy.typing import NDArray
 from sympy import QQ
 
-from fedtheory.theory.proofs.symmetry import COUNT, FIELD, Family, Form, value
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, NotExchangeable, fitted, value
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, solve, tight
 
 _AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
 _DEGREES = (0, 1, 2)  # of constants and multipliers
-_ABOVE = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a constant is above the least that was found, relatively
+_ABOVE = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a constant is above the least that was found, relatively
 _TINY = 1e-6  # of multipliers, relative to the largest
+_CLOSE = 1e-3  # a constant to the best one, relatively; then no other is looked for
+_SIMPLE = 1000  # largest denominator of numbers that are guessed
 _PARTS = 2**30  # fractions have this denominator
 
 
@@ -122,46 +125,74 @@ def certificate(family: Family) -> Certificate:
         candidates = iter([Certificate(_number(bracket.upper), multipliers)])
     else:
         candidates = _candidates(family)
-    found = next((one for one in candidates if proves(family, one)), None)
-    if found is None:
+    proved: list[tuple[float, Certificate]] = []
+    for one in candidates:
+        if proves(family, one):
+            far = 0.0 if family.constant else _far(family, one)
+            proved.append((far, one))
+            if far < _CLOSE:
+                break
+    if not proved:
         raise NotSolved("no multipliers were found of degree 2 or less")
-    return found
+    return min(proved, key=lambda pair: pair[0])[1]
+
+
+def _far(family: Family, found: Certificate) -> float:
+    """How far a constant is at most above those that are needed."""
+    best = ((tight(family.at(M)).lower, value(found.constant, M)) for M in _AT[:5])
+    return max(float((own - least) / max(abs(least), 1)) for least, own in best)
 
 
 def _candidates(family: Family) -> Iterator[Certificate]:
-    best = [float(tight(family.at(M)).upper) for M in _AT]
-    for degree in _DEGREES:
-        search = _Search(family, degree)
-        least = search.solved(np.array(best))
+    best = np.array([float(tight(family.at(M)).upper) for M in _AT])
+    for base, degree in product(_bases(family), _DEGREES):
+        search = _Search(family, base, degree)
+        least = search.solved(best)
         if least is None:
             continue
-        constants = least[: degree + 1]
         for above in _ABOVE:
-            raised = [_fraction(c) for c in constants]
+            # the best constant itself is proved with simple numbers, a larger one with many digits
+            round_, width = _simple if not above else _fraction, degree + 1
+            raised = [round_(c) for c in least[:width]]
             raised[0] += _fraction(above * max(map(abs, best)))
             free = search.solved(constants=raised)
             if free is None:
                 continue
-            yield from search.rounded(raised, free, frozenset())
-            sizes = np.abs(free[degree + 1 :]).reshape(-1, degree + 1).max(axis=1) * search.scale
+            found = list(search.rounded(raised, free, frozenset(), round_))
+            sizes = np.abs(free[width:]).reshape(-1, width).max(axis=1) * search.scale
             none = frozenset(np.flatnonzero(sizes <= _TINY * sizes.max(initial=0)).tolist())
-            again = search.solved(constants=raised, none=none, inside=True) if none else None
+            again = search.solved(constants=raised, none=none, inside=True) if none and above else None
             if again is not None:
-                yield from search.rounded(raised, again, none)
+                found += search.rounded(raised, again, none, round_)
+            good = next((one for one in found if proves(family, one)), None)
+            if good is not None:
+                yield good
+                break
+
+
+def _bases(family: Family) -> list[Any]:
+    """By what constants and multipliers are divided: 1, and what the best constants for few clients look like."""
+    try:
+        guess = fitted({M: _simple(float(tight(family.at(M)).upper)) for M in COUNTS})
+    except NotExchangeable:
+        return [FIELD.one]
+    base = COUNT ** guess.denom.degree() / FIELD(guess.denom)
+    return [base] if base == FIELD.one else [base, FIELD.one]
 
 
 class _Search:
-    """Constants and multipliers that are polynomials in `step`, at several M at once.
+    """Constants and multipliers that are sums of `basis`, at several M at once.
 
-    step  1/M; 1/(M - 1) where samples of the clients have such coefficients
+    basis  powers of 1/M, or of 1/(M - 1) where samples of the clients have such coefficients, times a base
     """
 
-    def __init__(self, family: Family, degree: int) -> None:
+    def __init__(self, family: Family, base: Any, degree: int) -> None:
         self.family, self.degree = family, degree
         self.forms = [family.amount, *family.conditions.values()]
         every = [family.objective, *self.forms]
         poles = any(not c.denom(1) for form in every for c in form.values())
-        self.step = 1 / (COUNT - 1) if poles else 1 / COUNT
+        step = 1 / (COUNT - 1) if poles else 1 / COUNT
+        self.basis = [base * step**n for n in range(degree + 1)]
         parts = sorted({part for form in every for part in form}, key=str)
         self.names = sorted({name for part in parts if isinstance(part, tuple) for name in part})
         squared = {part[0] for part in parts if isinstance(part, tuple) and part[0] == part[1]}
@@ -179,9 +210,9 @@ class _Search:
     def _equations(self, part: Any) -> None:
         signs = [1, *[-1] * (len(self.forms) - 1)]
         terms = [
-            form.get(part, FIELD.zero) * sign * self.step**n
+            form.get(part, FIELD.zero) * sign * one
             for form, sign in zip(self.forms, signs, strict=True)
-            for n in range(self.degree + 1)
+            for one in self.basis
         ]
         terms.append(self.family.objective.get(part, FIELD.zero))
         below = FIELD.ring.one
@@ -223,7 +254,7 @@ class _Search:
 
         count, width = len(self.forms), self.degree + 1
         x, room = cvxpy.Variable(count * width), cvxpy.Variable()
-        powers = np.array([[float(value(self.step, M)) ** n for n in range(width)] for M in _AT])
+        powers = np.array([[float(value(one, M)) for one in self.basis] for M in _AT])
         grams, goal = np.array([self._grams(form) for form in self.forms]), self._grams(self.family.objective)
         limits = [room >= 0, room <= 1] if constants is not None else [room == 0]
         if self.rows:
@@ -254,7 +285,11 @@ class _Search:
         return None if x.value is None else np.asarray(x.value)
 
     def rounded(
-        self, constants: Sequence[Fraction], near: NDArray[np.float64], none: frozenset[int]
+        self,
+        constants: Sequence[Fraction],
+        near: NDArray[np.float64],
+        none: frozenset[int],
+        round_: Callable[[float], Fraction],
     ) -> Iterator[Certificate]:
         """A certificate near a solution, whose equations hold exactly."""
         width = self.degree + 1
@@ -263,12 +298,12 @@ class _Search:
             for row, target in zip(self.rows, self.wanted, strict=True)
         ]
         free = [i for i in range(width, len(near)) if i // width - 1 not in none]
-        found = corrected([_fraction(near[i]) for i in free], [[row[i] for i in free] for row in self.rows], moved)
+        found = corrected([round_(near[i]) for i in free], [[row[i] for i in free] for row in self.rows], moved)
         if found is None:
             return
         whole = dict(zip(free, found, strict=True)) | dict(enumerate(constants))
         sums = [
-            sum((_number(whole.get(k * width + n, Fraction(0))) * self.step**n for n in range(width)), FIELD.zero)
+            sum((_number(whole.get(k * width + n, Fraction(0))) * one for n, one in enumerate(self.basis)), FIELD.zero)
             for k in range(len(self.forms))
         ]
         yield Certificate(sums[0], {name: x for name, x in zip(self.family.conditions, sums[1:], strict=True) if x})
@@ -276,6 +311,10 @@ class _Search:
 
 def _number(x: Fraction) -> Any:
     return FIELD(QQ(x.numerator, x.denominator))
+
+
+def _simple(x: float) -> Fraction:
+    return Fraction(float(x)).limit_denominator(_SIMPLE)
 
 
 def _fraction(x: float) -> Fraction:
