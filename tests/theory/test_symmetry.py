@@ -126,11 +126,11 @@ EVERY: list[tuple[str, dict[str, Any], tuple[str, ...], bool]] = [
     ("fedcom.lemmaD2.corrected", {**COM, "tau": Q(2)}, (), True),
     ("fedcom.lemmaD1.corrected", {**COM, "tau": Q(1)}, (), False),
     ("fedcom.lemmaD1.proof", {**COM, "tau": Q(2)}, (), False),
-    ("fedbcgd.lemma5.corrected", {**BCGD, "T": Q(2)}, ("K",), False),
+    ("sfl.eq70", {**SFL, "K": Q(1), "S": Q(2), "mu": Q(1, 10)}, (), False),
 ]
 
 
-@pytest.mark.parametrize(("id_", "numbers", "alike", "constant"), EVERY, ids=[one[0] for one in EVERY])
+@pytest.mark.parametrize(("id_", "numbers", "alike", "constant"), EVERY, ids=[names(one[:3]) for one in EVERY])
 def test_a_constant_is_proved_for_every_number_of_clients(
     id_: str, numbers: dict[str, Any], alike: tuple[str, ...], constant: bool
 ) -> None:

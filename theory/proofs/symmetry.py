@@ -34,6 +34,7 @@ FIELD, COUNT = field("M", QQ)  # rational functions of the number of clients, an
 COUNTS = range(2, 9)  # numbers of clients whose programmes give those of all others
 _FEW = 3  # of them at least, where a round of more has too many outcomes
 _SPARE = 2  # numbers that a function must meet, besides those that fix it
+_SHORT = 24  # of a function that is shown exactly
 _POWERS = (0, -1, 1, -2, 2)  # of M, alone
 # gradients and values at a client's points and at x*; noise, bias and errors of compressors; memories
 _OF_CLIENT = re.compile(
@@ -268,7 +269,9 @@ def value(function: Any, M: int) -> Fraction:
 
 
 def told(function: Any) -> str:
-    """A rational function of M in words, with a few digits."""
+    """A rational function of M in words; long numbers with a few digits."""
+    if len(str(function)) < _SHORT:
+        return str(function)
     over, under = function.numer.as_expr(), function.denom.as_expr()
     lead = function.denom.LC
     p, q = (str(sympy.expand(one / lead).evalf(4)) for one in (over, under))
