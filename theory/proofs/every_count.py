@@ -140,7 +140,7 @@ def certificate(family: Family) -> Certificate:
 def _far(family: Family, found: Certificate) -> float:
     """How far a constant is at most above those that are needed."""
     best = ((tight(family.at(M)).lower, value(found.constant, M)) for M in _AT[:5])
-    return max(float((own - least) / max(abs(least), 1)) for least, own in best)
+    return max(float((own - least) / max(abs(least), Fraction(1))) for least, own in best)
 
 
 def _candidates(family: Family) -> Iterator[Certificate]:
@@ -274,7 +274,7 @@ class _Search:
             limits.append((rest + rest.T) / (2 * size_of) >> room * np.eye(len(self.kept)))
         if constants is not None:
             limits.append(x[:width] == np.array(constants, float))
-            aim = cvxpy.Maximize(room)
+            aim: Any = cvxpy.Maximize(room)
         else:
             assert best is not None
             aim = cvxpy.Minimize(cvxpy.sum(cvxpy.multiply(powers @ x[:width], 1 / np.maximum(np.abs(best), 1e-9))))

@@ -162,7 +162,8 @@ def expanded(found: Bracket, programme: Programme, M: int) -> Bracket:
 
 
 def _parts(form: Quadratic) -> frozenset[Any]:
-    return frozenset({**form.products, **form.numbers}.items())
+    parts: dict[Any, Fraction] = {**form.products, **form.numbers}
+    return frozenset(parts.items())
 
 
 # ------------------------------------------------------------------------------------------------ M as a symbol
