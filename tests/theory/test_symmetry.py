@@ -75,6 +75,8 @@ def test_the_reduced_programme_has_the_bracket_of_the_whole_one(
         found = tight(small)
         there = symmetry.expanded(found, programme, M)
         assert verified_instance(programme, there) == found.lower and verified_proof(programme, there)
+        if not programme.amount:
+            continue  # nothing on the larger side: it is proved or not
         assert found.upper - found.lower <= max(Q(1, 1000) * found.upper, Q(1, 10**6))
         less = found.lower - max(abs(found.lower), 1) / 1000
         assert not verified_proof(programme, replace(there, upper=less)), "it is needed"
