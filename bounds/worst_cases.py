@@ -68,6 +68,24 @@ def best_constant(
     algorithm that cannot be traced, and for more than 64 outcomes; Unbounded where no c is enough; NotSolved where no
     bracket is found.
     """
+    return tight(
+        round_programme(algorithm, larger, smaller, of=of, M=M, eta=eta, memory=memory, coins=coins, noise=noise)
+    )
+
+
+def round_programme(
+    algorithm: Algorithm,
+    larger: Form,
+    smaller: Form,
+    *,
+    of: FunctionClass,
+    M: int,
+    eta: Fraction,
+    memory: Mapping[str, Vector | Sequence[Vector]] | None = None,
+    coins: Mapping[float, Fraction] | None = None,
+    noise: int = 0,
+) -> Programme:
+    """The programme of `best_constant`, as `fedtheory.theory.proofs.symmetry` takes it, too."""
     _, clients = federation(M, stationary=of.mu is not None)
     given: Properties = {
         Property.UNBIASED: (),
@@ -76,7 +94,7 @@ def best_constant(
     }
     outcomes = list(_outcomes(algorithm, clients, eta, noise, given, memory, coins))
     need, room = (summed(form(t) * chance for chance, t in outcomes) for form in (larger, smaller))
-    return tight(Programme(need, room, _conditions(clients, outcomes, of, given)))
+    return Programme(need, room, _conditions(clients, outcomes, of, given))
 
 
 def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Function | Tilted], list[Function]]:
@@ -405,6 +423,7 @@ __all__ = [
     "federation",
     "letters_of_settings",
     "of_traces",
+    "round_programme",
     "rounds",
     "two_valued",
     "variances",

@@ -319,7 +319,7 @@ def violation(programme: Programme) -> Instance | None:
     limits = [cvxpy.trace(gram) <= 1, cvxpy.abs(values) <= _FAR, cvxpy.abs(whole) <= _FAR, *dense.inside(whole, values)]
     gain = dense.scale[0] * forms[0] - dense.scale[1] * forms[1]
     try:
-        _solve(cvxpy.Problem(cvxpy.Maximize(gain), limits))
+        solve(cvxpy.Problem(cvxpy.Maximize(gain), limits))
         near = dense.near(np.asarray(whole.value), np.asarray(values.value))
         return next((one for one in near if one.at(programme.objective) > one.at(programme.amount)), None)
     except (NotSolved, Unbounded):
@@ -330,7 +330,8 @@ def violation(programme: Programme) -> Instance | None:
 _SETTINGS: tuple[dict[str, Any], ...] = ({}, {"equilibrate_enable": False}, {"static_regularization_constant": 1e-6})
 
 
-def _solve(problem: Any) -> None:
+def solve(problem: Any) -> None:
+    """Solve a problem of cvxpy by Clarabel.  Raises Unbounded and NotSolved."""
     import cvxpy
 
     with warnings.catch_warnings():
@@ -409,7 +410,7 @@ class _Dense:
         limits = [forms[1] == 1 / self.scale[1], *self.inside(whole, values, margin)]
         limits += [gram >> margin * np.eye(len(self.kept))] if margin else []
         problem = cvxpy.Problem(cvxpy.Maximize(forms[0]), limits)
-        _solve(problem)
+        solve(problem)
         self.solution = np.asarray(whole.value), np.asarray(values.value)
         return float(problem.value) * self.scale[0]
 
@@ -422,7 +423,7 @@ class _Dense:
         room = cvxpy.Variable()
         limits = [cvxpy.trace(gram) == 1, gram >> room * np.eye(len(self.kept)), *self.inside(whole, values, room)]
         limits += [cvxpy.abs(values) <= _FAR, cvxpy.abs(whole) <= _FAR]
-        _solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
+        solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
         return np.asarray(whole.value), np.asarray(values.value)
 
     def rounded(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Instance | None:
@@ -518,7 +519,7 @@ class _Dense:
             far = float(constant) * self.scale[1] / self.scale[0] * forms[1] - forms[0]
         problem = cvxpy.Problem(cvxpy.Minimize(far), limits)
         try:
-            _solve(problem)
+            solve(problem)
         except (NotSolved, Unbounded):
             return []
         if problem.value > _TINY:
@@ -635,7 +636,7 @@ class _Dual:
         limits += [weights[free] >= (room if own else 0)] if free else []
         limits += [weights[sorted(none)] == 0] if none else []
         try:
-            _solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
+            solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
         except (NotSolved, Unbounded):
             return None
         if weights.value is None or room.value is None or room.value <= 0:

@@ -12,6 +12,7 @@ from fedtheory.commands.options import AsJson
 from fedtheory.simulations.checked import brief, fraction
 from fedtheory.terminal import console, print_json, progress
 
+_SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand beside what holds for all
 _LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
 
 
@@ -83,6 +84,9 @@ def tight(
     words: Annotated[
         list[str], typer.Argument(help="numbers, such as M=2 K=1 L=1 eta_tilde=1/6", metavar="NAME=VALUE...")
     ],
+    every: Annotated[
+        bool, typer.Option("--every", help="prove constants for every number of clients, which is left out")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the best constant of each term of an inequality about one round, for all functions in every dimension.
@@ -90,54 +94,125 @@ def tight(
     A semidefinite programme (Clarabel) finds a bracket, which is checked exactly:
     an instance from below, multipliers from above. First it takes all terms of
     the larger side together, then one at a time while the others stay as they
-    are. Noise is +n or -n with equal probability, for any vector n."""
+    are. Noise is +n or -n with equal probability, for any vector n. More than 8
+    clients are taken by symmetry, as many as you like; a count may be that of
+    the clients, such as K=M."""
     from fedtheory.bounds import worst_cases
     from fedtheory.theory import catalogue
-    from fedtheory.theory.proofs import scenes
+    from fedtheory.theory.proofs import scenes, symmetry
     from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 
-    statement, numbers = catalogue.find(id_), {}
-    counts = {name for name, symbol in catalogue.symbols(statement).items() if symbol.domain.startswith("integer")}
+    statement, numbers, alike = catalogue.find(id_), {}, list[str]()
+    symbols = catalogue.symbols(statement)
+    counts = {name for name, symbol in symbols.items() if symbol.domain.startswith("integer")}
+    clients = next((name for name, symbol in symbols.items() if symbol.concept == "clients"), None)
     for word in words:
         name, _, text = word.partition("=")
+        if text == clients and name in counts - {clients}:
+            alike.append(name)
+            continue
         try:
             numbers[name] = fraction(text)
         except ValueError:
             raise ValueError(f"{brief(word)}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
-        if name in counts and numbers[name] > _LARGEST_COUNT:
-            raise ValueError(f"{brief(word)}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
-    every = [
-        (case, term, search)
-        for case in scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
-        for term, search in scenes.searches(statement, case).items()
-    ]
-    found: list[tuple[scenes.Case, str, scenes.Search, scenes.Best | str]] = []
+    M = numbers.pop(clients, None) if clients else None
+    if every and M is not None:
+        raise ValueError(f"{clients}={M}: expected no number of clients with --every")
+    for name, x in numbers.items():
+        if name in counts and x > _LARGEST_COUNT:
+            raise ValueError(f"{name}={x}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
+    rounds = worst_cases.rounds(statement.paper)
+    if every:
+        _for_every(symmetry.searches(statement, rounds, numbers, alike), as_json)
+        return
+    told: list[tuple[scenes.Numbers, str, scenes.Search]] = []
+    if M is not None and M.denominator == 1 and M not in range(symmetry.COUNTS[-1] + 1):
+        try:
+            found_by_symmetry = symmetry.searches(statement, rounds, numbers, alike, int(M))
+            told = [(one.place, term, one.at(int(M))) for term, ones in found_by_symmetry.items() for one in ones]
+        except symmetry.NotExchangeable:
+            if M > _LARGEST_COUNT:
+                raise
+    if not told:
+        given = numbers if M is None or clients is None else numbers | dict.fromkeys((clients, *alike), M)
+        told = [
+            (case.scene.place, term, search)
+            for case in scenes.cases_at(statement, rounds, given)
+            for term, search in scenes.searches(statement, case).items()
+        ]
+    found: list[tuple[scenes.Numbers, str, scenes.Search, scenes.Best | str]] = []
     with progress() as tell:
-        for done, (case, term, search) in enumerate(every, start=1):
+        for done, (place, term, search) in enumerate(told, start=1):
             try:
-                found.append((case, term, search, scenes.best(search, statement.paper)))
+                found.append((place, term, search, scenes.best(search, statement.paper)))
             except (NotSolved, Unbounded) as error:
-                found.append((case, term, search, str(error)))
-            tell("terms", done, len(every))
+                found.append((place, term, search, str(error)))
+            tell("terms", done, len(told))
     if as_json:
         print_json([_bracket(*one, statement.paper) for one in found])
         return
     table = Table("term", "best / stated, at least", "at most", "", box=None, pad_edge=False)
-    for case, term, search, own in found:
-        place = "".join(f", {symbol} = {value}" for symbol, value in case.scene.place.items())
+    for place, term, search, own in found:
         if isinstance(own, str):
-            table.add_row(term + place, "", "", own)
+            table.add_row(term + _at(place), "", "", own)
         else:
             side = "may be larger" if search.sign < 0 else "may be smaller" if own.most < 0.9995 else ""
-            table.add_row(term + place, f"{float(own.least):.3g}", f"{float(own.most):.3g}", side)
+            table.add_row(term + _at(place), f"{float(own.least):.3g}", f"{float(own.most):.3g}", side)
     console().print(table)
 
 
-def _bracket(case: Any, term: str, search: Any, found: Any, paper: str) -> dict[str, Any]:
+def _for_every(found: Any, as_json: bool) -> None:
+    """Show what is proved of each term for every number of clients, beside the best constants for some."""
+    from fedtheory.theory.proofs import symmetry
+    from fedtheory.theory.proofs.every_count import certificate
+    from fedtheory.theory.proofs.tight import NotSolved, Unbounded, tight
+
+    rows: list[dict[str, Any]] = []
+    table = Table("term", "for every M >= 2", *(f"M = {M}" for M in _SHOWN), box=None, pad_edge=False)
+    for term, one in ((term, one) for term, several in found.items() for one in several):
+        try:
+            proof = certificate(one.above)
+        except (NotSolved, Unbounded) as error:
+            rows.append({"term": term + _at(one.place), "not_found": str(error)})
+            table.add_row(term + _at(one.place), str(error))
+            continue
+        constant = proof.constant * one.sign
+        best = []
+        for M in _SHOWN:
+            try:
+                best.append(one.sign * tight(one.at(M).below).lower)
+            except (NotSolved, Unbounded, symmetry.NotExchangeable):
+                best.append(None)
+        rows.append(
+            {
+                "term": term + _at(one.place),
+                "proved_over_stated": str(constant),
+                "multipliers": {name: str(x) for name, x in proof.multipliers.items()},
+                "instances_over_stated": {
+                    str(M): None if x is None else str(x) for M, x in zip(_SHOWN, best, strict=True)
+                },
+            }
+        )
+        sign = "<=" if one.sign > 0 else ">="
+        shown = symmetry.told(constant)
+        table.add_row(
+            term + _at(one.place), f"{sign} {shown}", *("?" if x is None else f"{float(x):.3g}" for x in best)
+        )
+    if as_json:
+        print_json(rows)
+    else:
+        console().print(table)
+
+
+def _at(place: Any) -> str:
+    return "".join(f", {symbol} = {value}" for symbol, value in place.items())
+
+
+def _bracket(place: Any, term: str, search: Any, found: Any, paper: str) -> dict[str, Any]:
     """A term's best constant as JSON, with its instance and its proof; without one, an instance that refutes the whole."""
     from fedtheory.theory.proofs import scenes
 
-    shown = {"term": term, "numbers": {str(symbol): str(value) for symbol, value in case.scene.place.items()}}
+    shown = {"term": term, "numbers": {str(symbol): str(value) for symbol, value in place.items()}}
     if isinstance(found, str):
         instance = scenes.violated(search.below, paper) if term == scenes.ALL else None
         return shown | {"not_found": found} | ({} if instance is None else {"refuted_by": _instance(instance)})

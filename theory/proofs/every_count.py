@@ -1,0 +1,324 @@
+"""Constants that are proved for every number of clients: multipliers that are rational functions of M.
+
+With them, constant * amount - objective is a combination of the conditions plus a sum of squares, in means and deviations
+(`symmetry`).  The check is exact, for all real M >= 2: function values vanish as rational functions, and multipliers and the
+pivots of an elimination have polynomials in m = M - 2 without negative coefficients, or without roots (Sturm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from sympy import QQ
+
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, NotExchangeable, fitted, value
+from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, solve, tight
+
+_AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
+_DEGREES = (0, 1, 2)  # of constants and multipliers
+_ABOVE = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a constant is above the least that was found, relatively
+_TINY = 1e-6  # of multipliers, relative to the largest
+_CLOSE = 1e-3  # a constant to the best one, relatively; then no other is looked for
+_SIMPLE = 1000  # largest denominator of numbers that are guessed
+_PARTS = 2**30  # fractions have this denominator
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A constant that is enough for every M >= 2, and multipliers of the conditions: rational functions of M."""
+
+    constant: Any
+    multipliers: Mapping[str, Any]
+
+
+# ------------------------------------------------------------------------------------------------ the check
+
+
+def proves(family: Family, found: Certificate) -> bool:
+    """Whether the certificate proves its constant for every number of clients, exactly."""
+    used = found.multipliers
+    if not used.keys() <= family.conditions.keys() or not all(nonnegative(x) and _finite(x) for x in used.values()):
+        return False
+    rest = _rest(family, found)
+    if any(c for part, c in rest.items() if isinstance(part, str)) or not all(map(_finite, rest.values())):
+        return False
+    return _semidefinite(_matrix(rest, sorted({name for part in rest for name in part})))
+
+
+def _rest(family: Family, found: Certificate) -> dict[Any, Any]:
+    """constant * amount - objective - the conditions times their multipliers."""
+    rest: dict[Any, Any] = {}
+    parts = [(found.constant, family.amount), (-FIELD.one, family.objective)]
+    for factor, form in [*parts, *((-x, family.conditions[name]) for name, x in found.multipliers.items())]:
+        for part, c in form.items():
+            rest[part] = rest.get(part, FIELD.zero) + factor * c
+    return {part: c for part, c in rest.items() if c}
+
+
+def _matrix(form: Form, names: Sequence[str]) -> list[list[Any]]:
+    place = {name: i for i, name in enumerate(names)}
+    found = [[FIELD.zero] * len(names) for _ in names]
+    for (a, b), c in form.items():
+        found[place[a]][place[b]] += c / 2
+        found[place[b]][place[a]] += c / 2
+    return found
+
+
+def _semidefinite(matrix: list[list[Any]]) -> bool:
+    """Whether a matrix without poles is positive semidefinite for all M >= 2, by elimination.
+
+    A pivot may vanish at single M: there the matrix is a limit of positive semidefinite ones.
+    """
+    rest = matrix
+    while rest:
+        pivot, row = rest[0][0], rest[0]
+        if not nonnegative(pivot) or (not pivot and any(row)):
+            return False
+        rest = [
+            [x - (r[0] * y / pivot if r[0] and y else FIELD.zero) for x, y in zip(r[1:], row[1:], strict=True)]
+            for r in rest[1:]
+        ]
+    return True
+
+
+def nonnegative(function: Any) -> bool:
+    """Whether a rational function is >= 0 for all M >= 2, but for its poles."""
+    return not function or _sign(function.numer * function.denom) > 0
+
+
+def _finite(function: Any) -> bool:
+    """Whether a rational function has no pole where M >= 2."""
+    return _sign(function.denom) != 0 and function.denom(2) != 0
+
+
+@cache
+def _sign(polynomial: Any) -> int:
+    """The sign of a polynomial for all M > 2; 0 where it has several, or a root."""
+    m = sympy.Symbol("m")
+    shifted = sympy.Poly(polynomial.as_expr().subs(COUNT.as_expr(), m + 2), m, domain=QQ)
+    signs = {c > 0 for c in shifted.all_coeffs() if c != 0}
+    if len(signs) > 1 and shifted.count_roots(0, sympy.oo) > int(shifted.eval(0) == 0):
+        return 0
+    return 1 if bool(shifted.LC() > 0) else -1
+
+
+# ------------------------------------------------------------------------------------------------ the search
+
+
+def certificate(family: Family) -> Certificate:
+    """A constant a little above the best one, proved for every number of clients.
+
+    Where M is in no coefficient, the proof of one bracket is a proof for all.  Else Clarabel looks for polynomials in 1/M.
+    Raises NotSolved where none is found, and Unbounded where no constant is enough for few clients.
+    """
+    if family.constant:
+        bracket = tight(family.at(2))
+        multipliers = {name: _number(x) for name, x in bracket.multipliers.items()}
+        candidates = iter([Certificate(_number(bracket.upper), multipliers)])
+    else:
+        candidates = _candidates(family)
+    proved: list[tuple[float, Certificate]] = []
+    for one in candidates:
+        if proves(family, one):
+            far = 0.0 if family.constant else _far(family, one)
+            proved.append((far, one))
+            if far < _CLOSE:
+                break
+    if not proved:
+        raise NotSolved("no multipliers were found of degree 2 or less")
+    return min(proved, key=lambda pair: pair[0])[1]
+
+
+def _far(family: Family, found: Certificate) -> float:
+    """How far a constant is at most above those that are needed."""
+    best = ((tight(family.at(M)).lower, value(found.constant, M)) for M in _AT[:5])
+    return max(float((own - least) / max(abs(least), Fraction(1))) for least, own in best)
+
+
+def _candidates(family: Family) -> Iterator[Certificate]:
+    best = np.array([float(tight(family.at(M)).upper) for M in _AT])
+    for base, degree in product(_bases(family), _DEGREES):
+        search = _Search(family, base, degree)
+        least = search.solved(best)
+        if least is None:
+            continue
+        for above in _ABOVE:
+            # the best constant itself is proved with simple numbers, a larger one with many digits
+            round_, width = _simple if not above else _fraction, degree + 1
+            raised = [round_(c) for c in least[:width]]
+            raised[0] += _fraction(above * max(map(abs, best)))
+            free = search.solved(constants=raised)
+            if free is None:
+                continue
+            found = list(search.rounded(raised, free, frozenset(), round_))
+            sizes = np.abs(free[width:]).reshape(-1, width).max(axis=1) * search.scale
+            none = frozenset(np.flatnonzero(sizes <= _TINY * sizes.max(initial=0)).tolist())
+            again = search.solved(constants=raised, none=none, inside=True) if none and above else None
+            if again is not None:
+                found += search.rounded(raised, again, none, round_)
+            good = next((one for one in found if proves(family, one)), None)
+            if good is not None:
+                yield good
+                break
+
+
+def _bases(family: Family) -> list[Any]:
+    """By what constants and multipliers are divided: 1, and what the best constants for few clients look like."""
+    try:
+        guess = fitted({M: _simple(float(tight(family.at(M)).upper)) for M in COUNTS})
+    except NotExchangeable:
+        return [FIELD.one]
+    base = COUNT ** guess.denom.degree() / FIELD(guess.denom)
+    return [base] if base == FIELD.one else [base, FIELD.one]
+
+
+class _Search:
+    """Constants and multipliers that are sums of `basis`, at several M at once.
+
+    basis  powers of 1/M, or of 1/(M - 1) where samples of the clients have such coefficients, times a base
+    """
+
+    def __init__(self, family: Family, base: Any, degree: int) -> None:
+        self.family, self.degree = family, degree
+        self.forms = [family.amount, *family.conditions.values()]
+        every = [family.objective, *self.forms]
+        poles = any(not c.denom(1) for form in every for c in form.values())
+        step = 1 / (COUNT - 1) if poles else 1 / COUNT
+        self.basis = [base * step**n for n in range(degree + 1)]
+        parts = sorted({part for form in every for part in form}, key=str)
+        self.names = sorted({name for part in parts if isinstance(part, tuple) for name in part})
+        squared = {part[0] for part in parts if isinstance(part, tuple) and part[0] == part[1]}
+        # what stands before function values and products with vectors without a square must vanish for all M
+        loose = [part for part in parts if isinstance(part, str) or not squared.issuperset(part)]
+        self.kept = [i for i, name in enumerate(self.names) if name in squared]
+        self.rows: list[list[Fraction]] = []
+        self.wanted: list[Fraction] = []
+        for part in loose:
+            self._equations(part)
+        self.scale = np.array(
+            [max((abs(float(value(c, 2))) for c in form.values()), default=1.0) for form in self.forms[1:]]
+        )
+
+    def _equations(self, part: Any) -> None:
+        signs = [1, *[-1] * (len(self.forms) - 1)]
+        terms = [
+            form.get(part, FIELD.zero) * sign * one
+            for form, sign in zip(self.forms, signs, strict=True)
+            for one in self.basis
+        ]
+        terms.append(self.family.objective.get(part, FIELD.zero))
+        below = FIELD.ring.one
+        for one in terms:
+            below = below.lcm(one.denom)
+        whole = [dict((one.numer * below.exquo(one.denom)).terms()) for one in terms]
+        for power in sorted({p for one in whole for p in one}):
+            numbers = [one.get(power, QQ(0)) for one in whole]
+            *row, target = [Fraction(int(c.numerator), int(c.denominator)) for c in numbers]
+            self.rows.append(row)
+            self.wanted.append(target)
+
+    def _grams(self, form: Form) -> NDArray[np.float64]:
+        """A form at each M, (M, vectors, vectors)."""
+        found = np.zeros((len(_AT), len(self.names), len(self.names)))
+        place = {name: i for i, name in enumerate(self.names)}
+        for part, c in form.items():
+            if isinstance(part, tuple):
+                numbers = np.array([float(value(c, M)) for M in _AT]) / 2
+                found[:, place[part[0]], place[part[1]]] += numbers
+                found[:, place[part[1]], place[part[0]]] += numbers
+        return found[:, self.kept][:, :, self.kept]
+
+    def solved(
+        self,
+        best: NDArray[np.float64] | None = None,
+        constants: Sequence[Fraction] | None = None,
+        none: frozenset[int] = frozenset(),
+        inside: bool = False,
+    ) -> NDArray[np.float64] | None:
+        """Coefficients (1 + conditions, degree + 1), flat: of the least constants; of given ones as far inside as possible.
+
+        best    constants at each M, by which the least ones are measured
+
+        none    conditions without a multiplier
+        inside  whether the other multipliers must be inside, too
+        """
+        import cvxpy
+
+        count, width = len(self.forms), self.degree + 1
+        x, room = cvxpy.Variable(count * width), cvxpy.Variable()
+        powers = np.array([[float(value(one, M)) for one in self.basis] for M in _AT])
+        grams, goal = np.array([self._grams(form) for form in self.forms]), self._grams(self.family.objective)
+        limits = [room >= 0, room <= 1] if constants is not None else [room == 0]
+        if self.rows:
+            size = np.abs(np.array(self.rows, float)).max(axis=1, initial=0.0)[:, None]
+            size[size == 0] = 1
+            limits.append(np.array(self.rows, float) / size @ x == np.array(self.wanted, float) / size[:, 0])
+        for i, row in enumerate(powers):
+            weights = [row @ x[k * width : (k + 1) * width] for k in range(count)]
+            limits += [
+                weights[k] == 0 if k - 1 in none else weights[k] * self.scale[k - 1] >= (room if inside else 0)
+                for k in range(1, count)
+            ]
+            rest = (
+                weights[0] * grams[0, i] - goal[i] - sum(w * g for w, g in zip(weights[1:], grams[1:, i], strict=True))
+            )
+            size_of = float(np.abs(goal[i]).max(initial=0)) or 1.0
+            limits.append((rest + rest.T) / (2 * size_of) >> room * np.eye(len(self.kept)))
+        if constants is not None:
+            limits.append(x[:width] == np.array(constants, float))
+            aim: Any = cvxpy.Maximize(room)
+        else:
+            assert best is not None
+            aim = cvxpy.Minimize(cvxpy.sum(cvxpy.multiply(powers @ x[:width], 1 / np.maximum(np.abs(best), 1e-9))))
+        try:
+            solve(cvxpy.Problem(aim, limits))
+        except (NotSolved, Unbounded):
+            return None
+        return None if x.value is None else np.asarray(x.value)
+
+    def rounded(
+        self,
+        constants: Sequence[Fraction],
+        near: NDArray[np.float64],
+        none: frozenset[int],
+        round_: Callable[[float], Fraction],
+    ) -> Iterator[Certificate]:
+        """A certificate near a solution, whose equations hold exactly."""
+        width = self.degree + 1
+        moved = [
+            target - sum((a * c for a, c in zip(row[:width], constants, strict=True)), Fraction(0))
+            for row, target in zip(self.rows, self.wanted, strict=True)
+        ]
+        free = [i for i in range(width, len(near)) if i // width - 1 not in none]
+        found = corrected([round_(near[i]) for i in free], [[row[i] for i in free] for row in self.rows], moved)
+        if found is None:
+            return
+        whole = dict(zip(free, found, strict=True)) | dict(enumerate(constants))
+        sums = [
+            sum((_number(whole.get(k * width + n, Fraction(0))) * one for n, one in enumerate(self.basis)), FIELD.zero)
+            for k in range(len(self.forms))
+        ]
+        yield Certificate(sums[0], {name: x for name, x in zip(self.family.conditions, sums[1:], strict=True) if x})
+
+
+def _number(x: Fraction) -> Any:
+    return FIELD(QQ(x.numerator, x.denominator))
+
+
+def _simple(x: float) -> Fraction:
+    return Fraction(float(x)).limit_denominator(_SIMPLE)
+
+
+def _fraction(x: float) -> Fraction:
+    return Fraction(round(float(x) * _PARTS), _PARTS)
+
+
+__all__ = ["Certificate", "certificate", "nonnegative", "proves"]
