@@ -2,7 +2,8 @@
 
 With them, constant * amount - objective is a combination of the conditions plus a sum of squares, in means and deviations
 (`symmetry`).  The check is exact, for all real M >= 2: function values vanish as rational functions, and multipliers and the
-pivots of an elimination have polynomials in m = M - 2 without negative coefficients, or without roots (Sturm).
+pivots of an elimination have polynomials in m = M - 2 without negative coefficients, or without roots (Sturm).  What is not
+proved is that the family's coefficients are the programmes' own for more clients than it was read from.
 """
 
 from __future__ import annotations

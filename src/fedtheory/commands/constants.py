@@ -85,7 +85,8 @@ def tight(
         list[str], typer.Argument(help="numbers, such as M=2 K=1 L=1 eta_tilde=1/6", metavar="NAME=VALUE...")
     ],
     every: Annotated[
-        bool, typer.Option("--every", help="prove constants for every number of clients, which is left out")
+        bool,
+        typer.Option("--every", help="find constants that are enough for every number of clients, which is left out"),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -162,7 +163,7 @@ def tight(
 
 
 def _for_every(found: Any, as_json: bool) -> None:
-    """Show what is proved of each term for every number of clients, beside the best constants for some."""
+    """Show what is enough for each term, for every number of clients, beside the best constants for some."""
     from fedtheory.theory.proofs import symmetry
     from fedtheory.theory.proofs.every_count import certificate
     from fedtheory.theory.proofs.tight import NotSolved, Unbounded, tight
@@ -202,6 +203,8 @@ def _for_every(found: Any, as_json: bool) -> None:
         print_json(rows)
     else:
         console().print(table)
+        most = symmetry.COUNTS[-1]
+        console().print(f"How M enters the inequality is read from rounds of {most} clients at most; it is not proved.")
 
 
 def _at(place: Any) -> str:
