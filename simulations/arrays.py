@@ -107,7 +107,9 @@ def spread(x: Any, sizes: ArrayLike) -> Any:
         return np.repeat(x, np.asarray(sizes), axis=-1)
     import torch
 
-    return x.repeat_interleave(torch.as_tensor(np.asarray(sizes), device=x.device), dim=-1)
+    # sizes on the host: on a GPU `repeat_interleave` would wait for the length of its result
+    parts = zip(x.split(1, dim=-1), np.asarray(sizes).tolist(), strict=True)
+    return torch.cat([part.expand(*part.shape[:-1], size) for part, size in parts], dim=-1)
 
 
 def normal_cdf(x: Any) -> Any:

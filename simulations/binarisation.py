@@ -31,7 +31,7 @@ def is_up(x: Any, alpha: Any, zeta: Any) -> Any:
 
 
 def binarise(x: Any, alpha: Any, zeta: Any) -> Any:
-    """S(x, alpha), (6) and (7): x, zeta (..., d) -> (..., d).  NaN stays NaN.  Raises ValueError for a negative alpha."""
+    """S(x, alpha), (6) and (7): x, zeta (..., d) -> (..., d).  NaN stays NaN.  Raises ValueError as `checked` does."""
     x = known(x)
     alpha, zeta = (v if is_tensor(v) else like(v, x) for v in (alpha, zeta))
     checked(alpha)
@@ -43,7 +43,7 @@ def derivatives(x: Any, alpha: Any, zeta: Any) -> tuple[Any, Any]:
     """(8), dS/dx, and (9), dS/dalpha, entry by entry: (..., d) each.
 
     Straight-through estimator: the floor is treated as the identity.  At alpha = 0, (9) takes x/alpha as 0 where x = 0.
-    Raises ValueError for a negative alpha.
+    Raises ValueError as `checked` does.
     """
     x = known(x)
     alpha, zeta = (v if is_tensor(v) else like(v, x) for v in (alpha, zeta))
@@ -56,8 +56,8 @@ def derivatives(x: Any, alpha: Any, zeta: Any) -> tuple[Any, Any]:
 
 
 def checked(alpha: Any) -> None:
-    """Raise ValueError for a negative step size."""
-    if (alpha < 0).any():
+    """Raise ValueError for a negative step size; of a torch tensor none is looked at, which would wait for its device."""
+    if not is_tensor(alpha) and (alpha < 0).any():
         raise ValueError(f"alpha = {alpha.min():g}: expected a step size >= 0")
 
 

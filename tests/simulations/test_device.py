@@ -1,0 +1,110 @@
+"""Every algorithm on a network, on a device that is not the host: the numbers of the CPU, one wait for the host a round.
+
+So no tensor is on the wrong device, and a GPU has nothing new to show but its speed.
+"""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from fedtheory.simulations.compressors import COMPRESSORS
+from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.networks import problem
+from fedtheory.simulations.networks.setup import ALGORITHMS, Setup, settings_of
+from tests.simulations import elsewhere
+from tests.simulations.elsewhere import COUNTS, NAME
+
+pytestmark = pytest.mark.skipif(not elsewhere.available(), reason="this torch has no devices in Python")
+
+OWN = {"S": 3, "p": 0.5, "k": 0.6, "T": 2, "K": 2, "Q": 2, "tau": 2, "N": 2, "compressor": "QSGD(s=3)"}
+WITHOUT = {"BVR-L-SGD": ("S",), "STEM": ("S",), "SSL": ("tau",)}
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tensor", "as_tensor", "asarray"):
+        monkeypatch.setattr(torch, name, elsewhere.moved(getattr(torch, name)))
+    monkeypatch.setattr(problem, "available", lambda device: None)
+
+
+def state(name: str, device: str, batching: str, **own: Any) -> RunState:
+    takes = settings_of(name)
+    settings = {
+        k: v
+        for k, v in OWN.items()
+        if k in takes and k not in WITHOUT.get(name, ()) and (k != "k" or "divisor" in takes)
+    }
+    settings |= {"k": 100} if name == "TopKFedAvg" else {}
+    cut = {"cut_after": "conv1"} if name in ("SSL", "SplitFed") else {}
+    setup = Setup(
+        data={"name": "digits", "partition": "exdir", "clients": 6, "C": 3, "alpha": 1.0},
+        network={
+            "model": "small CNN",
+            "batch": 8,
+            "precision": "float32",
+            "device": device,
+            "batching": batching,
+            **cut,
+        },
+        algorithm={"name": name, "eta": 0.05, **settings, **own},
+        rounds=3,
+    )
+    network = setup.problem()
+    return RunState(network, setup.method(), rounds=3, x0=network.start(0), record=("value", "accuracy"), at=[0, 3])
+
+
+def compared(name: str, batching: str, **own: Any) -> Counter[str]:
+    """What a round without a record costs; fails unless both devices have the same numbers in float32."""
+    here, there = (state(name, place, batching, **own) for place in ("cpu", NAME))
+    for run in (here, there):
+        run.advance()
+    COUNTS.clear()
+    there.advance()
+    cost = Counter(COUNTS)
+    here.advance()
+    assert isinstance(there.x, elsewhere.Elsewhere) and there.x.dtype == torch.float32
+    assert torch.equal(there.x.own, here.x) and here.x.isfinite().all()
+    assert all(
+        v.dtype == torch.float32
+        for v in there.memory.values()
+        if isinstance(v, elsewhere.Elsewhere) and v.is_floating_point()
+    )
+    return cost
+
+
+@pytest.mark.dear
+@pytest.mark.parametrize("batching", ["stacked", "loop"])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_numbers_of_the_cpu_and_one_wait_a_round(name: str, batching: str) -> None:
+    cost = compared(name, batching)
+    assert cost["number"] == 0 and cost["back"] <= 1
+
+
+@pytest.mark.dear
+@pytest.mark.parametrize("compressor", COMPRESSORS)
+def test_every_compressor(compressor: str) -> None:
+    needs = {"k": ("RandK", "TopK"), "p": ("Bernoulli", "Sparsifier"), "s": ("QSGD", "Dithering", "Rounding")}
+    values = {"k": "(k=50)", "p": "(p=0.5)", "s": "(s=3)"}
+    own = next((values[letter] for letter, names in needs.items() if compressor in names), "")
+    cost = compared("FedCOM", "stacked", compressor=compressor + own)
+    assert cost["number"] == 0 and cost["back"] <= 1
+
+
+@pytest.mark.parametrize("local_steps", [1, 5])
+def test_a_local_step_copies_the_rows_of_its_batch_and_nothing_else(local_steps: int) -> None:
+    assert compared("PFL", "stacked", K=local_steps)["there"] == local_steps
+
+
+def test_what_costs_time_is_counted() -> None:
+    x = torch.ones(3).to(NAME)
+    with pytest.raises(RuntimeError, match="two devices"):
+        x + torch.ones(3)
+    COUNTS.clear()
+    assert (
+        x.sum().item() == 3
+        and (x * 2).cpu().tolist() == [2, 2, 2]
+        and torch.tensor([1.0], device=NAME).device == x.device
+    )
+    assert COUNTS == {"number": 1, "back": 1, "there": 1}
