@@ -80,6 +80,13 @@ CHANGED = {
     "noise drift of PFL": ("bounds", "(61 * L * sigma ^ 2", "(54 * L * sigma ^ 2", ("pfl",)),
     "heterogeneity of PFL": ("bounds", "/ 354)", "/ 394)", ("pfl",)),
     "step size of PFL": ("bounds", "1 / (6 * L).\n\n", "1 / (5 * L).\n\n", ("pfl",)),
+    "decay of PFL": ("bounds", "(1 + R_) / 2) / 250)\n", "(1 + R_)) / 250)\n", ("pfl",)),
+    "start of PFL, strongly convex": ("bounds", "(159 * mu", "(143 * mu", ("pfl",)),
+    "noise drift of PFL, strongly convex": ("bounds", "(5 * L * sigma ^ 2", "(9 / 2 * L * sigma ^ 2", ("pfl",)),
+    "heterogeneity of PFL, strongly convex": ("bounds", "/ 60)", "/ 67)", ("pfl",)),
+    "weights of PFL": ("bounds", "(1 - mu * eta_tilde / 2) ^", "(1 - mu * eta_tilde) ^", ("pfl",)),
+    "enough rounds of PFL": ("bounds", "1 / (mu * R_)", "1 / (2 * mu * R_)", ("pfl",)),
+    "strong convexity": ("pfl", "tangent (F m) (gradF m) mu) ->", "tangent (F m) (gradF m) 0) ->", ()),
     "heterogeneity of SFL": ("bounds", "(209 * M)", "(232 * M)", ("pfl", "sfl")),
     "optimisation of both": (
         "bounds",

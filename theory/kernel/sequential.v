@@ -30,6 +30,7 @@ Local Notation noise := (noise (fun t => gradF (cl t)) next n eta x).
 Local Notation local := (local (fun t => gradF (cl t)) next n eta x).
 Local Notation star := (star (fun t => gradF (cl t)) next n xstar).
 Local Notation far := (far next n x xstar).
+Local Notation near := (near next n eta x xstar).
 Local Notation Rand := (Random (steps next n) V).
 
 (* at x*, and from x* to x *)
@@ -84,15 +85,15 @@ Lemma in_turn :
         sum n (fun t => ip (kept t) (vsum t star))
                   + 12 / 19 * (eta * L) ^ 2 * sum n (fun t => sq (vsum t star))).
 Proof.
-  pose proof (chain (fun t => F (cl t)) (fun t => gradF (cl t)) next n L sigma eta x xstar L_positive
+  pose proof (chain (fun t => F (cl t)) (fun t => gradF (cl t)) next n L 0 0 sigma eta x xstar L_positive
     (fun t T => smooth _ (each_client _ (position t T))) (fun t T => convex _ (each_client _ (position t T)))
-    noisy 0 ltac:(lra) ltac:(lra)) as C. cbv zeta in C.
+    ltac:(lra) ltac:(lra) noisy 0 ltac:(lra) ltac:(lra)) as C. cbv zeta in C.
   unfold gap_at_start in C. rewrite (over_steps (fun m => F m x - F m xstar)) in C.
   replace ((1 - 0) * eta) with eta in C by ring.
   pose proof square_of_locals as G. apply (Rmult_le_compat_l (eta ^ 2)) in G; [| apply pow2_ge_0].
   pose proof (sums_before n u) as SU.
   set (Su := sum n (fun t => sq (u t))) in *.
-  assert (B : sum n (fun t => - (eta / L) * (sq (u t) + sq (w t))
+  assert (B : sum n (fun t => - (eta / L) * ((1 - 0) * sq (u t) + sq (w t)) - eta * 0 * 0 * sq (near t)
       + 2 * eta * eta * (ip (w t) (vsum t u) + ip (w t) (vsum t star) + 0 * ip (w t) (vsum t noise)))
     <= - (1 / 3 * (eta / L)) * Su + 12 * (eta ^ 3 * L) * sum n (fun t => sq (vsum t u))
       + eta / L * (- (22 / 57) * sum n (fun t => sq (kept t)) + 16 / 19 * (eta * L) *

@@ -165,11 +165,11 @@ Proof.
     (2 * eta_tilde) (e + h * zeta_star ^ 2)) as B.
   eapply Rle_trans; [apply B |].
   - lra.
+  - apply objective_tangent; [lia | exact convex].
   - intros r xs.
     pose proof (one_round M K F gradF (oracle r xs) L sigma eta (xs r) xstar ltac:(lia) ltac:(lia) L0 eta0 smooth convex
       minimiser (noisy r xs) when) as O. cbv zeta in O. fold eta_tilde in O.
     eapply Rle_trans; [exact O |]. apply (Rmult_le_compat_l h) in het; [| exact H]. unfold e, h in *. lra.
-  - apply objective_tangent; [lia | exact convex].
   - apply Req_le. unfold thm1_general_convex_sharp, e, h, D. rewrite S_INR, pfl.norm_squared. field.
     assert (0 <= INR rounds) by apply pos_INR. lra.
 Qed.
