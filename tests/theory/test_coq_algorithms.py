@@ -86,7 +86,22 @@ CHANGED = {
     "heterogeneity of PFL, strongly convex": ("bounds", "/ 60)", "/ 67)", ("pfl",)),
     "weights of PFL": ("bounds", "(1 - mu * eta_tilde / 2) ^", "(1 - mu * eta_tilde) ^", ("pfl",)),
     "enough rounds of PFL": ("bounds", "1 / (mu * R_)", "1 / (2 * mu * R_)", ("pfl",)),
-    "strong convexity": ("pfl", "tangent (F m) (gradF m) mu) ->", "tangent (F m) (gradF m) 0) ->", ()),
+    "start of SFL, strongly convex": (
+        "bounds",
+        "thm1_strongly_convex_sharp (D K L M R_ eta_tilde mu sigma zeta_star : R) : R :=\n  (159 * mu",
+        "thm1_strongly_convex_sharp (D K L M R_ eta_tilde mu sigma zeta_star : R) : R :=\n  (143 * mu",
+        ("pfl", "sfl"),
+    ),
+    "noise of SFL, strongly convex": ("bounds", "(2 * K * M))\n  + (37", "(20 / 9 * K * M))\n  + (37", ("pfl", "sfl")),
+    "heterogeneity of SFL, strongly convex": ("bounds", "(424 * M)", "(471 * M)", ("pfl", "sfl")),
+    "weights of SFL": (
+        "bounds",
+        "thm1_strongly_convex_sharp_weight (eta_tilde mu : R) (whole_r : nat) : R :=\n  (/ (1 - mu * eta_tilde / 2)",
+        "thm1_strongly_convex_sharp_weight (eta_tilde mu : R) (whole_r : nat) : R :=\n  (/ (1 - mu * eta_tilde)",
+        ("pfl", "sfl"),
+    ),
+    "strong convexity of SFL": ("sfl", "tangent (F m) (gradF m) mu) ->", "tangent (F m) (gradF m) 0) ->", ()),
+    "strong convexity of PFL": ("pfl", "tangent (F m) (gradF m) mu) ->", "tangent (F m) (gradF m) 0) ->", ()),
     "heterogeneity of SFL": ("bounds", "(209 * M)", "(232 * M)", ("pfl", "sfl")),
     "optimisation of both": (
         "bounds",

@@ -42,3 +42,7 @@ Definition after_pfl_strongly := pfl.strongly_convex numbers 2 2 12 F gradF 1 1 
   (fun r xs m k d => coin (gradF m (point (1 / 24) (xs r) d k)))
   ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) ltac:(lra) (fun m _ => smooth m) (fun m _ => strong m)
   minimiser apart (fun _ _ _ _ _ _ _ => coin_is _) ltac:(unfold thm2_strongly_convex_sharp_when; simpl; lra).
+Definition after_sfl_strongly := sfl.strongly_convex numbers 2 2 12 F gradF 1 1 1 1 (1 / 48) 1 0
+  (fun r xs pi t d => coin (gradF (nth (t / 2) pi 0%nat) (point (1 / 48) (xs r) d t)))
+  ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) ltac:(lra) (fun m _ => smooth m) (fun m _ => strong m)
+  minimiser apart (fun _ _ _ _ _ _ _ => coin_is _) ltac:(unfold thm1_strongly_convex_sharp_when; simpl; lra).

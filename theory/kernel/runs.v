@@ -115,7 +115,7 @@ Proof.
   lra.
 Qed.
 
-(* Lemma 7: weights (1 - a)^-(t+1); `times` is 1 / (1 - exp (- a (R+1))) at most *)
+(* Lemma 7: weights (1 - a)^-(t+1); `times` is 1 / (1 - exp (- a (R+1))) at least *)
 Lemma weighted_run_bound a times R w :
   rho = 1 - a -> 0 < a < 1 -> 1 < times -> exp (- a * INR (S R)) <= 1 - 1 / times ->
   (forall t, w t = / rho ^ S t) ->
@@ -124,7 +124,8 @@ Lemma weighted_run_bound a times R w :
 Proof.
   intros one U T E_ W. eapply Rle_trans.
   - apply average_bound. intros xs z. unfold weighted_mean.
-    rewrite ip_scale, !ip_vsum, (sum_ext (S R) w _ (fun t _ => W t)). unfold Rdiv. rewrite Rmult_comm. f_equal. apply sum_ext; intros. now rewrite W.
+    rewrite ip_scale, !ip_vsum, (sum_ext (S R) w _ (fun t _ => W t)). unfold Rdiv.
+    rewrite Rmult_comm. f_equal. apply sum_ext; intros. now rewrite W.
   - rewrite one, sum_of_weights by exact U. apply Rmult_le_compat_r; [apply Rlt_le, Rinv_0_lt_compat, progress_positive |].
     apply Rplus_le_compat_r. pose proof (decayed a (S R) ltac:(lra)) as D. set (p := (1 - a) ^ S R) in *.
     assert (P : 0 < p) by (apply pow_lt; lra). set (e := exp (- a * INR (S R))) in *.

@@ -25,12 +25,13 @@ THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
     "sfl.thm1.general_convex.sharp": "sfl.general_convex",
     "sfl.thm2.strongly_convex.sharp": "pfl.strongly_convex",
+    "sfl.thm1.strongly_convex.sharp": "sfl.strongly_convex",
 }
 
 
 def bounds() -> str:
     """The text of bounds.v, from the catalogue."""
-    above = "(* Bounds, step sizes and weights of statements of the catalogue; `fedtheory record coq` writes this file. *)"
+    above = "(* Bounds, step sizes and weights of the catalogue; `fedtheory record coq` writes this file. *)"
     return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, THEOREMS)]) + "\n"
 
 
