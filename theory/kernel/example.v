@@ -21,6 +21,8 @@ Lemma convex m : tangent (F m) (gradF m) 0.
 Proof.
   intros x y. unfold F, gradF, sq, sub. simpl. pose proof (Rle_0_sqr (y - x)) as P. unfold Rsqr in P. lra.
 Qed.
+Lemma strong m : tangent (F m) (gradF m) 1.
+Proof. intros x y. unfold F, gradF, sq, sub. simpl. lra. Qed.
 Lemma minimiser x : objective 2 F (0 : numbers) <= objective 2 F x.
 Proof. unfold objective, F, place. simpl. pose proof (Rle_0_sqr x) as P. unfold Rsqr in P. lra. Qed.
 Lemma apart : heterogeneity 2 gradF (0 : numbers) <= 1 ^ 2.
@@ -35,3 +37,12 @@ Definition after_sfl := sfl.general_convex numbers 2 2 1 F gradF 1 1 1 (1 / 24) 
   (fun r xs pi t d => coin (gradF (nth (t / 2) pi 0%nat) (point (1 / 24) (xs r) d t)))
   ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) (fun m _ => smooth m) (fun m _ => convex m) minimiser apart
   (fun _ _ _ _ _ _ _ => coin_is _) ltac:(unfold thm1_general_convex_sharp_when; simpl; lra).
+(* the same for twelve rounds, strongly convex with mu = 1 *)
+Definition after_pfl_strongly := pfl.strongly_convex numbers 2 2 12 F gradF 1 1 1 1 (1 / 24) 1 0
+  (fun r xs m k d => coin (gradF m (point (1 / 24) (xs r) d k)))
+  ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) ltac:(lra) (fun m _ => smooth m) (fun m _ => strong m)
+  minimiser apart (fun _ _ _ _ _ _ _ => coin_is _) ltac:(unfold thm2_strongly_convex_sharp_when; simpl; lra).
+Definition after_sfl_strongly := sfl.strongly_convex numbers 2 2 12 F gradF 1 1 1 1 (1 / 48) 1 0
+  (fun r xs pi t d => coin (gradF (nth (t / 2) pi 0%nat) (point (1 / 48) (xs r) d t)))
+  ltac:(lia) ltac:(lia) ltac:(lia) ltac:(lra) ltac:(lra) ltac:(lra) (fun m _ => smooth m) (fun m _ => strong m)
+  minimiser apart (fun _ _ _ _ _ _ _ => coin_is _) ltac:(unfold thm1_strongly_convex_sharp_when; simpl; lra).

@@ -3,28 +3,34 @@ Require Import Reals Lra Lia.
 Require Import rules chance steps runs.
 Open Scope R_scope.
 
-(* One client: what K steps leave.  eta_tilde <= 1 / (6 L) makes the factor of all ||u||^2 negative. *)
+(* One client: what K steps leave. *)
 Section Client.
 Context {V : Inner}.
 Variables (f : V -> R) (grad : V -> V) (next : nat -> (nat -> V) -> Dist V) (K : nat).
-Variables (L sigma eta q : R) (x xstar : V).
+Variables (L mu kappa sigma eta q rho extra : R) (x xstar : V).
 Hypothesis L_positive : 0 < L.
 Hypothesis eta_positive : 0 < eta.
 Hypothesis part : 0 <= q < 1.
 Hypothesis smooth : smooth_above f grad L.
-Hypothesis convex : tangent f grad 0.
+Hypothesis convex : tangent f grad mu.
+Hypothesis curvature : 0 <= mu <= L.
+Hypothesis share : 0 <= kappa <= 1.
+Hypothesis weights : 0 < rho /\ 0 < extra.
 Hypothesis noisy : forall t d, (t < K)%nat -> stochastic_gradient (next t d) (grad (point eta x d t)) sigma.
 Hypothesis small : INR K * eta <= 1 / (6 * L).
+Hypothesis enough_left : 1 / 6 + (1 + 1 / rho + extra) / 72 <= 1 - kappa.
 
-Local Notation rv a := (a : Random (steps next K) V).
 Local Notation u := (u (fun _ => grad) next K eta x xstar).
-Local Notation w := (w (fun _ => grad) next K eta x).
 Local Notation noise := (noise (fun _ => grad) next K eta x).
 Local Notation local := (local (fun _ => grad) next K eta x).
 Local Notation star := (star (fun _ => grad) next K xstar).
 Local Notation far := (far next K x xstar).
 Local Notation k_ := (INR K).
 
+Lemma far_star t : ip far (vsum t star) = INR t * ip (sub x xstar) (grad xstar).
+Proof.
+  rewrite ip_vsum_r, <- sum_const. apply sum_ext; intros i _. exact (E_const _ (ip (sub x xstar) (grad xstar))).
+Qed.
 Lemma sq_star t : sq (vsum t star) = INR t ^ 2 * sq (grad xstar).
 Proof.
   unfold sq. rewrite ip_vsums, (sum_ext t _ (fun _ => INR t * ip (grad xstar) (grad xstar))).
@@ -32,74 +38,30 @@ Proof.
   - intros i _. rewrite <- sum_const. apply sum_ext; intros j _. exact (E_const _ (ip (grad xstar) (grad xstar))).
 Qed.
 
-Lemma one_step t :
-  (t < K)%nat ->
-  2 * (ip (w t) (vsum t u) + ip (w t) (vsum t star) + q * ip (w t) (vsum t noise))
-  <= sq (w t) / (eta * L)
-     + eta * L * (60 * sq (vsum t u) + 61 / 59 * sq (vsum t star) + 61 / 59 * q ^ 2 * sq (vsum t noise)).
-Proof.
-  intro T. assert (P : 0 < eta * L) by (now apply Rmult_lt_0_compat).
-  set (U := vsum t u). set (S := vsum t star). set (Z := vsum t noise).
-  pose proof (young (eta * L) (add U (add S (scale q Z))) (w t) P) as Y.
-  pose proof (young (59 / 2) U S ltac:(lra)) as A. pose proof (young (59 / 2) U (scale q Z) ltac:(lra)) as B.
-  assert (O : ip S Z = 0).
-  { rewrite ip_sym. apply (fresh_sum (fun _ => grad) next K sigma eta x noisy); [lia |].
-    intros d e _. unfold S. rewrite !vsum_at. reflexivity. }
-  unfold sq in *. products_in Y. products_in A. products_in B. products.
-  rewrite (ip_sym S U), (ip_sym Z U), (ip_sym Z S), O, (ip_sym U (w t)), (ip_sym S (w t)), (ip_sym Z (w t)) in *.
-  unfold Rdiv in *.
-  assert (C : 2 * (ip U S + q * ip U Z) <= 59 * ip U U + 2 / 59 * ip S S + 2 / 59 * (q * (q * ip Z Z))) by lra.
-  apply (Rmult_le_compat_l (eta * L)) in C; [| lra]. lra.
-Qed.
-
 Lemma client :
   let f_ := (1 - q) * eta in
   - (2 * f_) * ip (vsum K local) far + 2 * f_ ^ 2 * ip (vsum K local) (vsum K noise)
     + f_ * eta * k_ * sum K (fun t => sq (u t))
-  <= - (2 * f_) * (k_ * (f x - f xstar))
-     + f_ * eta ^ 2 * L * (61 / 59) * (k_ * (k_ - 1) * (2 * k_ - 1) / 6 * sq (grad xstar)
-                                       + q ^ 2 * (k_ * (k_ - 1) / 2 * sigma ^ 2)).
+  <= - (2 * f_) * (k_ * (f x - f xstar)) - f_ * kappa * mu * (1 - rho) * k_ * sq (sub x xstar)
+     + f_ * eta * (kappa * mu) * k_ * (k_ - 1) * ip (sub x xstar) (grad xstar)
+     + f_ * eta ^ 2 * L * ((1 + rho) * (k_ * (k_ - 1) * (2 * k_ - 1) / 6 * sq (grad xstar))
+                           + (1 + 1 / extra) * q ^ 2 * (k_ * (k_ - 1) / 2 * sigma ^ 2)).
 Proof.
-  intro f_. assert (F : 0 < f_) by (apply Rmult_lt_0_compat; lra).
-  pose proof (chain (fun _ => f) (fun _ => grad) next K L sigma eta x xstar L_positive
-    (fun _ _ => smooth) (fun _ _ => convex) noisy q ltac:(lra) ltac:(lra)) as C. cbv zeta in C. fold f_ in C.
+  intro f_. destruct weights as [rho_ extra_].
+  assert (A : 0 <= extra /\ 0 <= 1 / extra /\ forall a b : Random (steps next K) V,
+    2 * (q * ip a b) <= extra * sq a + 1 / extra * (q ^ 2 * sq b)).
+  { repeat split; [lra | apply Rlt_le, Rdiv_lt_0_compat; lra |]. intros a b.
+    pose proof (young extra a (scale q b) extra_) as Y. unfold sq in *. products_in Y. unfold Rdiv in *. lra. }
+  pose proof (young_steps (fun _ => f) (fun _ => grad) next K L mu kappa sigma eta x xstar L_positive
+    (fun _ _ => smooth) (fun _ _ => convex) (proj1 curvature) share noisy q rho extra (1 / extra) eta_positive part rho_
+    (proj2 curvature) A small enough_left) as C. cbv zeta in C. fold f_ in C.
   unfold gap_at_start in C. rewrite sum_const in C.
-  pose proof (sums_before K u) as SU.
-  pose proof (noise_so_far (fun _ => grad) next K sigma eta x noisy) as SZ.
+  assert (SF : sum K (fun t => ip far (vsum t star)) = ip (sub x xstar) (grad xstar) * (k_ * (k_ - 1) / 2)).
+  { rewrite <- sum_of_counts, <- (sum_scale K _ INR). apply sum_ext; intros. rewrite far_star. apply Rmult_comm. }
   assert (SV : sum K (fun t => sq (vsum t star)) = k_ * (k_ - 1) * (2 * k_ - 1) / 6 * sq (grad xstar)).
   { rewrite <- sum_of_squares, (Rmult_comm _ (sq (grad xstar))), <- (sum_scale K _ (fun k => INR k ^ 2)).
     apply sum_ext; intros t _. rewrite sq_star. ring. }
-  set (Su := sum K (fun t => sq (u t))) in *.
-  assert (B : sum K (fun t => - (f_ / L) * (sq (u t) + sq (w t))
-      + 2 * f_ * eta * (ip (w t) (vsum t u) + ip (w t) (vsum t star) + q * ip (w t) (vsum t noise)))
-    <= - (f_ / L) * Su + f_ * eta ^ 2 * L * (60 * sum K (fun t => sq (vsum t u))
-       + 61 / 59 * sum K (fun t => sq (vsum t star)) + 61 / 59 * q ^ 2 * sum K (fun t => sq (vsum t noise)))).
-  { unfold Su. rewrite <- !sum_scale, <- !sum_add, <- !sum_scale, <- !sum_add. apply sum_le; intros t T.
-    pose proof (one_step t T) as O. apply (Rmult_le_compat_l (f_ * eta)) in O; [| apply Rlt_le, Rmult_lt_0_compat; lra].
-    replace (f_ * eta * (sq (w t) / (eta * L) + eta * L * (60 * sq (vsum t u) + 61 / 59 * sq (vsum t star)
-      + 61 / 59 * q ^ 2 * sq (vsum t noise))))
-      with (f_ / L * sq (w t) + f_ * eta ^ 2 * L * (60 * sq (vsum t u) + 61 / 59 * sq (vsum t star)
-      + 61 / 59 * q ^ 2 * sq (vsum t noise))) in O by (field; lra).
-    lra. }
-  assert (P : 0 < f_ * eta ^ 2 * L) by (repeat apply Rmult_lt_0_compat; lra).
-  apply (Rmult_le_compat_l (f_ * eta ^ 2 * L * 60)) in SU; [| lra].
-  apply (Rmult_le_compat_l (f_ * eta ^ 2 * L * (61 / 59) * q ^ 2)) in SZ;
-    [| apply Rmult_le_pos; [lra | apply pow2_ge_0]].
-  rewrite SV in B.
-  assert (N : - (f_ / L) * Su + f_ * eta * k_ * Su + f_ * eta ^ 2 * L * 60 * (k_ * (k_ - 1) / 2 * Su) <= 0).
-  { set (h := k_ * eta * L).
-    assert (H : 0 <= h <= 1 / 6).
-    { split; [apply Rmult_le_pos; [apply Rmult_le_pos; [apply pos_INR |] |]; lra |].
-      apply (Rmult_le_compat_r L) in small; [| lra]. unfold h.
-      replace (1 / 6) with (1 / (6 * L) * L) by (field; lra). exact small. }
-    replace (- (f_ / L) * Su + f_ * eta * k_ * Su + f_ * eta ^ 2 * L * 60 * (k_ * (k_ - 1) / 2 * Su))
-      with (- (f_ / L * Su * (1 - h - 30 * h ^ 2 + 30 * (h * (eta * L))))) by (unfold h; field; lra).
-    assert (0 <= f_ / L * Su).
-    { apply Rmult_le_pos; [apply Rlt_le, Rdiv_lt_0_compat; lra | apply sum_least; intros; apply square]. }
-    assert (0 <= h * (eta * L)) by (apply Rmult_le_pos; [lra | apply Rmult_le_pos; lra]).
-    assert (0 <= 1 - h - 30 * h ^ 2) by nra.
-    assert (0 <= f_ / L * Su * (1 - h - 30 * h ^ 2 + 30 * (h * (eta * L)))) by (apply Rmult_le_pos; lra). lra. }
-  lra.
+  rewrite SF, SV in C. lra.
 Qed.
 End Client.
 
@@ -108,17 +70,21 @@ End Client.
 Section Round.
 Context {V : Inner}.
 Variables (M K : nat) (F : nat -> V -> R) (gradF : nat -> V -> V) (next : nat -> nat -> (nat -> V) -> Dist V).
-Variables (L sigma eta : R) (x xstar : V).
+Variables (L mu kappa sigma eta rho extra : R) (x xstar : V).
 Hypothesis clients : (0 < M)%nat.
 Hypothesis steps_ : (0 < K)%nat.
 Hypothesis L_positive : 0 < L.
 Hypothesis eta_positive : 0 < eta.
 Hypothesis smooth : forall m, (m < M)%nat -> smooth_above (F m) (gradF m) L.
-Hypothesis convex : forall m, (m < M)%nat -> tangent (F m) (gradF m) 0.
+Hypothesis convex : forall m, (m < M)%nat -> tangent (F m) (gradF m) mu.
+Hypothesis curvature : 0 <= mu <= L.
+Hypothesis share : 0 <= kappa <= 1.
+Hypothesis weights : 0 < rho /\ 0 < extra.
 Hypothesis minimiser : forall y, objective M F xstar <= objective M F y.
 Hypothesis noisy :
   forall m k d, (m < M)%nat -> (k < K)%nat -> stochastic_gradient (next m k d) (gradF m (point eta x d k)) sigma.
 Hypothesis small : INR K * eta <= 1 / (6 * L).
+Hypothesis enough_left : 1 / 6 + (1 + 1 / rho + extra) / 72 <= 1 - kappa.
 
 (* each client draws its K stochastic gradients by itself *)
 Definition draws : Dist (nat -> nat -> V) := independently (fun _ => zero) (fun m => loop zero (next m) K) M.
@@ -240,10 +206,11 @@ Qed.
 Lemma one_round :
   let eta_tilde := INR K * eta in
   E draws (fun ds => sq (sub (next_model ds) xstar))
-  <= sq (sub x xstar) - 2 * eta_tilde * (objective M F x - objective M F xstar)
+  <= (1 - kappa * (1 - rho) * mu * eta_tilde) * sq (sub x xstar)
+     - 2 * eta_tilde * (objective M F x - objective M F xstar)
      + (eta_tilde ^ 2 * sigma ^ 2 / (INR K * INR M)
-        + 61 / 118 * L * eta_tilde ^ 3 * sigma ^ 2 * (1 - 1 / INR K) * (1 - 1 / INR M) ^ 2 / INR K
-        + 61 / 177 * L * eta_tilde ^ 3 * heterogeneity M gradF xstar * (1 - 1 / INR K) * (1 - 1 / (2 * INR K))).
+        + (1 + 1 / extra) / 2 * L * eta_tilde ^ 3 * sigma ^ 2 * (1 - 1 / INR K) * (1 - 1 / INR M) ^ 2 / INR K
+        + (1 + rho) / 3 * L * eta_tilde ^ 3 * heterogeneity M gradF xstar * (1 - 1 / INR K) * (1 - 1 / (2 * INR K))).
 Proof.
   intro eta_tilde. pose proof (lt_0_INR M clients) as M0. pose proof (lt_0_INR K steps_) as K0.
   rewrite (E_ext draws _ (fun ds => sq (sub x xstar) - 2 * f_ * ip (vsum M total ds) (away ds)
@@ -254,19 +221,25 @@ Proof.
   rewrite E_add, E_sub, E_const, !E_scale, <- !ip_random. fold (sq (vsum M total)).
   rewrite total_split, noise_beside_away, (ip_vsum M locals), Rplus_0_r.
   pose proof square_of_total as T. apply (Rmult_le_compat_l (f_ ^ 2)) in T; [| apply pow2_ge_0].
-  set (c m := - (2 * f_) * (INR K * (F m x - F m xstar)) + f_ * eta ^ 2 * L * (61 / 59)
-    * (INR K * (INR K - 1) * (2 * INR K - 1) / 6 * sq (gradF m xstar)
-       + (1 - / INR M) ^ 2 * (INR K * (INR K - 1) / 2 * sigma ^ 2))).
+  set (c m := - (2 * f_) * (INR K * (F m x - F m xstar)) - f_ * kappa * mu * (1 - rho) * INR K * sq (sub x xstar)
+    + f_ * eta * (kappa * mu) * INR K * (INR K - 1) * ip (sub x xstar) (gradF m xstar)
+    + f_ * eta ^ 2 * L * ((1 + rho) * (INR K * (INR K - 1) * (2 * INR K - 1) / 6 * sq (gradF m xstar))
+       + (1 + 1 / extra) * (1 - / INR M) ^ 2 * (INR K * (INR K - 1) / 2 * sigma ^ 2))).
   assert (C : sum M (fun m => - (2 * f_) * ip (locals m) away + 2 * f_ ^ 2 * ip (locals m) (noises m)
     + f_ * eta * INR K * sum K (fun k => sq (u (fun _ => gradF m) (next m) K eta x xstar k))) <= sum M c).
   { apply sum_le; intros m I. rewrite (local_away m I).
     replace (ip (locals m) (noises m)) with (ip (vsum K (local (fun _ => gradF m) (next m) K eta x))
       (vsum K (noise (fun _ => gradF m) (next m) K eta x))) by (symmetry; exact (of_client m _ _ I)).
-    pose proof (client (F m) (gradF m) (next m) K L sigma eta (1 - / INR M) x xstar L_positive eta_positive
-      (part_of_others) (smooth m I) (convex m I) (fun t d => noisy m t d I) small) as B.
+    pose proof (client (F m) (gradF m) (next m) K L mu kappa sigma eta (1 - / INR M) rho extra x xstar L_positive
+      eta_positive part_of_others (smooth m I) (convex m I) curvature share weights (fun t d => noisy m t d I) small
+      enough_left) as B.
     cbv zeta in B. replace ((1 - (1 - / INR M)) * eta) with f_ in B by (field; lra). exact B. }
-  rewrite !sum_add, !sum_scale in C. unfold c in C. rewrite sum_add, !sum_scale, sum_add, !sum_scale, sum_const,
-    sum_sub in C.
+  rewrite !sum_add, !sum_scale in C. unfold c in C.
+  rewrite !sum_add, sum_sub, !sum_scale, sum_add, !sum_scale, !sum_const, sum_sub in C.
+  assert (Z : sum M (fun m => ip (sub x xstar) (gradF m xstar)) = 0).
+  { rewrite <- (balanced M F gradF clients L xstar L_positive smooth minimiser (sub x xstar)). apply sum_ext; intros;
+      apply ip_sym. }
+  rewrite Z in C.
   unfold objective, heterogeneity.
   set (SF := sum M (fun m => F m x)) in *. set (SX := sum M (fun m => F m xstar)) in *.
   set (SG := sum M (fun m => sq (gradF m xstar))) in *.
@@ -276,11 +249,14 @@ Proof.
     field; lra).
   replace (eta_tilde ^ 2 * sigma ^ 2 / (INR K * INR M)) with (f_ ^ 2 * (INR M * (INR K * sigma ^ 2)))
     by (unfold eta_tilde; field; lra).
-  replace (61 / 118 * L * eta_tilde ^ 3 * sigma ^ 2 * (1 - 1 / INR K) * (1 - 1 / INR M) ^ 2 / INR K)
-    with (f_ * eta ^ 2 * L * (61 / 59) * (INR M * ((1 - / INR M) ^ 2 * (INR K * (INR K - 1) / 2 * sigma ^ 2))))
+  replace ((1 + 1 / extra) / 2 * L * eta_tilde ^ 3 * sigma ^ 2 * (1 - 1 / INR K) * (1 - 1 / INR M) ^ 2 / INR K)
+    with (f_ * eta ^ 2 * L * (INR M * ((1 + 1 / extra) * (1 - / INR M) ^ 2 * (INR K * (INR K - 1) / 2 * sigma ^ 2))))
     by (unfold eta_tilde; field; lra).
-  replace (61 / 177 * L * eta_tilde ^ 3 * (SG / INR M) * (1 - 1 / INR K) * (1 - 1 / (2 * INR K)))
-    with (f_ * eta ^ 2 * L * (61 / 59) * (INR K * (INR K - 1) * (2 * INR K - 1) / 6 * SG))
+  replace ((1 + rho) / 3 * L * eta_tilde ^ 3 * (SG / INR M) * (1 - 1 / INR K) * (1 - 1 / (2 * INR K)))
+    with (f_ * eta ^ 2 * L * ((1 + rho) * (INR K * (INR K - 1) * (2 * INR K - 1) / 6 * SG)))
+    by (unfold eta_tilde; field; lra).
+  replace ((1 - kappa * (1 - rho) * mu * eta_tilde) * sq (sub x xstar))
+    with (sq (sub x xstar) - INR M * (f_ * kappa * mu * (1 - rho) * INR K * sq (sub x xstar)))
     by (unfold eta_tilde; field; lra).
   replace (f_ * eta * INR K * SU) with (f_ ^ 2 * (INR M * INR K * SU)) in C by (field; lra).
   lra.

@@ -30,6 +30,7 @@ Local Notation noise := (noise (fun t => gradF (cl t)) next n eta x).
 Local Notation local := (local (fun t => gradF (cl t)) next n eta x).
 Local Notation star := (star (fun t => gradF (cl t)) next n xstar).
 Local Notation far := (far next n x xstar).
+Local Notation near := (near next n eta x xstar).
 Local Notation Rand := (Random (steps next n) V).
 
 (* at x*, and from x* to x *)
@@ -84,15 +85,15 @@ Lemma in_turn :
         sum n (fun t => ip (kept t) (vsum t star))
                   + 12 / 19 * (eta * L) ^ 2 * sum n (fun t => sq (vsum t star))).
 Proof.
-  pose proof (chain (fun t => F (cl t)) (fun t => gradF (cl t)) next n L sigma eta x xstar L_positive
+  pose proof (chain (fun t => F (cl t)) (fun t => gradF (cl t)) next n L 0 0 sigma eta x xstar L_positive
     (fun t T => smooth _ (each_client _ (position t T))) (fun t T => convex _ (each_client _ (position t T)))
-    noisy 0 ltac:(lra) ltac:(lra)) as C. cbv zeta in C.
+    ltac:(lra) ltac:(lra) noisy 0 ltac:(lra) ltac:(lra)) as C. cbv zeta in C.
   unfold gap_at_start in C. rewrite (over_steps (fun m => F m x - F m xstar)) in C.
   replace ((1 - 0) * eta) with eta in C by ring.
   pose proof square_of_locals as G. apply (Rmult_le_compat_l (eta ^ 2)) in G; [| apply pow2_ge_0].
   pose proof (sums_before n u) as SU.
   set (Su := sum n (fun t => sq (u t))) in *.
-  assert (B : sum n (fun t => - (eta / L) * (sq (u t) + sq (w t))
+  assert (B : sum n (fun t => - (eta / L) * ((1 - 0) * sq (u t) + sq (w t)) - eta * 0 * 0 * sq (near t)
       + 2 * eta * eta * (ip (w t) (vsum t u) + ip (w t) (vsum t star) + 0 * ip (w t) (vsum t noise)))
     <= - (1 / 3 * (eta / L)) * Su + 12 * (eta ^ 3 * L) * sum n (fun t => sq (vsum t u))
       + eta / L * (- (22 / 57) * sum n (fun t => sq (kept t)) + 16 / 19 * (eta * L) *
@@ -130,6 +131,25 @@ Proof.
   lra.
 Qed.
 
+(* strongly convex: what is left by Young's inequality; the noise so far does not come in *)
+Lemma in_turn_young mu kappa rho :
+  (forall m, (m < M)%nat -> tangent (F m) (gradF m) mu) -> 0 <= mu <= L -> 0 <= kappa <= 1 -> 0 < rho ->
+  1 / 6 + (1 + 1 / rho) / 72 <= 1 - kappa ->
+  - (2 * eta) * ip (vsum n local) far + eta ^ 2 * sq (vsum n local) + 2 * eta ^ 2 * ip (vsum n local) (vsum n noise)
+  <= - (2 * eta) * (INR K * sum M (fun m => F m x - F m xstar)) - eta * kappa * mu * (1 - rho) * INR n * sq (sub x xstar)
+     + 2 * eta ^ 2 * (kappa * mu) * sum n (fun t => ip far (vsum t star))
+     + eta ^ 3 * L * (1 + rho) * sum n (fun t => sq (vsum t star)).
+Proof.
+  intros C [A B] S P left.
+  pose proof (young_steps (fun t => F (cl t)) (fun t => gradF (cl t)) next n L mu kappa sigma eta x xstar L_positive
+    (fun t T => smooth _ (each_client _ (position t T))) (fun t T => C _ (each_client _ (position t T))) A S noisy
+    0 rho 0 0 eta_positive ltac:(lra) P B ltac:(split; [lra | split; [lra | intros; lra]])
+    ltac:(rewrite mult_INR; exact small) ltac:(lra)) as Y. cbv zeta in Y.
+  unfold gap_at_start in Y. rewrite (over_steps (fun m => F m x - F m xstar)) in Y.
+  replace ((1 - 0) * eta) with eta in Y by ring.
+  pose proof square_of_locals as G. apply (Rmult_le_compat_l (eta ^ 2)) in G; [| apply pow2_ge_0]. lra.
+Qed.
+
 (* what comes before a step, by positions *)
 Lemma before p k z : (k < K)%nat ->
   ip (vsum (p * K + k) (fun t => s (cl t))) z = INR K * ip (vsum p (fun i => s (c i))) z + INR k * ip (s (c p)) z.
@@ -151,17 +171,18 @@ Proof.
 Qed.
 Lemma star_at t d : vsum t star d = vsum t (fun i => s (cl i)).
 Proof. apply vsum_at. Qed.
-Lemma sum_crossed :
-  sum n (fun t => ip (kept t) (vsum t star)) = k_ ^ 2 * crossed_ v + k_ * (k_ - 1) / 2 * sum M (fun m => ip (v m) (s m)).
+Lemma sum_crossed (a : nat -> V) :
+  sum n (fun t => ip ((fun _ => a (cl t)) : Rand) (vsum t star))
+  = k_ ^ 2 * crossed_ a + k_ * (k_ - 1) / 2 * sum M (fun m => ip (a m) (s m)).
 Proof.
-  rewrite (sum_ext n _ (fun t => ip (vsum t (fun i => s (cl i))) (v (cl t)))).
-  2:{ intros t _. rewrite ip_sym, <- (E_const (steps next n) (ip _ (v (cl t)))), ip_random. apply E_ext; intro d.
+  rewrite (sum_ext n _ (fun t => ip (vsum t (fun i => s (cl i))) (a (cl t)))).
+  2:{ intros t _. rewrite ip_sym, <- (E_const (steps next n) (ip _ (a (cl t)))), ip_random. apply E_ext; intro d.
     now rewrite star_at. }
-  rewrite sum_by_rounds, <- (all_clients (fun m => ip (v m) (s m))). unfold crossed_. rewrite <- !sum_scale, <- sum_add.
+  rewrite sum_by_rounds, <- (all_clients (fun m => ip (a m) (s m))). unfold crossed_. rewrite <- !sum_scale, <- sum_add.
   apply sum_ext; intros p _.
-  rewrite (sum_ext K _ (fun k => k_ * ip (v (c p)) (vsum p (fun i => s (c i))) + ip (v (c p)) (s (c p)) * INR k)).
+  rewrite (sum_ext K _ (fun k => k_ * ip (a (c p)) (vsum p (fun i => s (c i))) + ip (a (c p)) (s (c p)) * INR k)).
   - rewrite sum_add, sum_const, (sum_scale K _ INR), sum_of_counts. ring.
-  - intros k I. rewrite before, at_position by exact I. rewrite (ip_sym _ (v _)), (ip_sym (s _)). ring.
+  - intros k I. rewrite before, at_position by exact I. rewrite (ip_sym _ (a _)), (ip_sym (s _)). ring.
 Qed.
 Lemma sum_squares :
   sum n (fun t => sq (vsum t star))
@@ -180,16 +201,13 @@ Proof.
     unfold sq. rewrite B, (ip_sym S W), (ip_sym (s (c p)) W), !B, (ip_sym S (s (c p))). ring.
 Qed.
 
-(* one round, given the order *)
-Lemma given_order :
+(* ||x_(M,K) - x*||^2, given the order: the noise counts once *)
+Lemma expanded :
   E (steps next n) (fun d => sq (sub (point eta x d n) xstar))
-  <= sq (sub x xstar) - 2 * (eta * k_) * sum M (fun m => F m x - F m xstar) + eta ^ 2 * (INR n * sigma ^ 2)
-     + eta / L * (- (22 / 57) * (k_ * sum M (fun m => sq (v m)))
-        + 16 / 19 * (eta * L) * (k_ ^ 2 * crossed_ v + k_ * (k_ - 1) / 2 * sum M (fun m => ip (v m) (s m)))
-        + 12 / 19 * (eta * L) ^ 2 * (k_ ^ 3 * squares_ + k_ ^ 2 * (k_ - 1) * crossed_ s
-            + k_ * (k_ - 1) * (2 * k_ - 1) / 6 * sum M (fun m => sq (s m)))).
+  <= sq (sub x xstar) + eta ^ 2 * (INR n * sigma ^ 2)
+     + (- (2 * eta) * ip (vsum n local) far + eta ^ 2 * sq (vsum n local)
+        + 2 * eta ^ 2 * ip (vsum n local) (vsum n noise)).
 Proof.
-  pose proof in_turn as T. rewrite sum_kept, sum_crossed, sum_squares in T.
   set (g := gradient_ next n).
   rewrite (E_ext _ _ (fun d => sq (sub x xstar) - 2 * eta * ip (vsum n g d) (far d) + eta ^ 2 * ip (vsum n g d) (vsum
     n g d))).
@@ -203,6 +221,38 @@ Proof.
   rewrite (fresh_sum (fun t => gradF (cl t)) next n sigma eta x noisy n far (le_n n) ltac:(intros d e _; reflexivity)).
   rewrite (ip_sym (vsum n noise) (vsum n local)).
   pose proof (all_noise (fun t => gradF (cl t)) next n sigma eta x noisy n (le_n n)) as A.
-  apply (Rmult_le_compat_l (eta ^ 2)) in A; [| apply pow2_ge_0]. unfold sq in A at 1. unfold sq in T at 1. lra.
+  apply (Rmult_le_compat_l (eta ^ 2)) in A; [| apply pow2_ge_0]. unfold sq in A at 1. unfold sq at 3. lra.
+Qed.
+
+(* one round, given the order *)
+Lemma given_order :
+  E (steps next n) (fun d => sq (sub (point eta x d n) xstar))
+  <= sq (sub x xstar) - 2 * (eta * k_) * sum M (fun m => F m x - F m xstar) + eta ^ 2 * (INR n * sigma ^ 2)
+     + eta / L * (- (22 / 57) * (k_ * sum M (fun m => sq (v m)))
+        + 16 / 19 * (eta * L) * (k_ ^ 2 * crossed_ v + k_ * (k_ - 1) / 2 * sum M (fun m => ip (v m) (s m)))
+        + 12 / 19 * (eta * L) ^ 2 * (k_ ^ 3 * squares_ + k_ ^ 2 * (k_ - 1) * crossed_ s
+            + k_ * (k_ - 1) * (2 * k_ - 1) / 6 * sum M (fun m => sq (s m)))).
+Proof.
+  pose proof in_turn as T.
+  assert (Y : sum n (fun t => ip (kept t) (vsum t star)) = k_ ^ 2 * crossed_ v
+    + k_ * (k_ - 1) / 2 * sum M (fun m => ip (v m) (s m))) by exact (sum_crossed v).
+  rewrite sum_kept, Y, sum_squares in T.
+  pose proof expanded as X. lra.
+Qed.
+Lemma given_order_strongly mu kappa rho :
+  (forall m, (m < M)%nat -> tangent (F m) (gradF m) mu) -> 0 <= mu <= L -> 0 <= kappa <= 1 -> 0 < rho ->
+  1 / 6 + (1 + 1 / rho) / 72 <= 1 - kappa ->
+  E (steps next n) (fun d => sq (sub (point eta x d n) xstar))
+  <= (1 - eta * kappa * mu * (1 - rho) * INR n) * sq (sub x xstar)
+     - 2 * (eta * k_) * sum M (fun m => F m x - F m xstar) + eta ^ 2 * (INR n * sigma ^ 2)
+     + 2 * eta ^ 2 * (kappa * mu) * (k_ ^ 2 * crossed_ (fun _ => sub x xstar)
+         + k_ * (k_ - 1) / 2 * sum M (fun m => ip (sub x xstar) (s m)))
+     + eta ^ 3 * L * (1 + rho) * (k_ ^ 3 * squares_ + k_ ^ 2 * (k_ - 1) * crossed_ s
+         + k_ * (k_ - 1) * (2 * k_ - 1) / 6 * sum M (fun m => sq (s m))).
+Proof.
+  intros C B S P left. pose proof (in_turn_young mu kappa rho C B S P left) as T. pose proof expanded as X.
+  assert (Y : sum n (fun t => ip far (vsum t star)) = k_ ^ 2 * crossed_ (fun _ => sub x xstar)
+    + k_ * (k_ - 1) / 2 * sum M (fun m => ip (sub x xstar) (s m))) by exact (sum_crossed (fun _ => sub x xstar)).
+  rewrite Y, sum_squares in T. lra.
 Qed.
 End Order.

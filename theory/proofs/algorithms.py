@@ -1,7 +1,7 @@
 """Theorems about algorithms in Coq, for every inner-product space and every finite noise: their files, and what coqc says.
 
-The proofs are written by hand, on the rules of rules.v.  Only bounds.v is generated: the bounds and the largest step sizes
-of the catalogue's statements, of which the theorems speak.
+The proofs are written by hand, on the rules of rules.v.  Only bounds.v is generated: the bounds, the step sizes and
+the weights of the catalogue's statements, of which the theorems speak.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import coq, library, sequents
 from fedtheory.theory.proofs.kernel import compiled
-from fedtheory.theory.statement import Bound
+from fedtheory.theory.statement import Bound, Statement
 
 _FOLDER = Path(__file__).parents[1] / "kernel"
 BOUNDS = _FOLDER / "bounds.v"
@@ -24,12 +24,14 @@ FILES = tuple(
 THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
     "sfl.thm1.general_convex.sharp": "sfl.general_convex",
+    "sfl.thm2.strongly_convex.sharp": "pfl.strongly_convex",
+    "sfl.thm1.strongly_convex.sharp": "sfl.strongly_convex",
 }
 
 
 def bounds() -> str:
     """The text of bounds.v, from the catalogue."""
-    above = "(* The bounds and step sizes of statements of the catalogue; `fedtheory record coq` writes this file. *)"
+    above = "(* Bounds, step sizes and weights of the catalogue; `fedtheory record coq` writes this file. *)"
     return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, THEOREMS)]) + "\n"
 
 
@@ -47,7 +49,20 @@ def _bound(id_: str) -> str:
         f"\n(* {id_} *)\n"
         f"Definition {name} ({variables} : R) : R :=\n  {terms}.\n"
         f"Definition {name}_when ({variables} : R) : Prop :=\n  {sizes}."
+        f"{_weight(statement, name)}"
     )
+
+
+def _weight(statement: Statement, bound: str) -> str:
+    """The weight of round r in the average; nothing if all rounds have the same."""
+    value = {symbol.name: value for symbol, value in statement.where.items()}.get("w_r")
+    if value is None or not value.free_symbols:
+        return ""
+    python = sequents.names_of(value.free_symbols)
+    names = coq.names(sorted(python.values()))
+    weight, r = coq.term(sequents.expression(value, python), names), coq.whole("r")
+    variables = " ".join(name for name in names.values() if name != "r")
+    return f"\nDefinition {bound}_weight ({variables} : R) ({r} : nat) : R :=\n  {weight}."
 
 
 def prepared(folder: Path) -> None:

@@ -755,12 +755,39 @@ Qed.
 
 (* ---- Numbers ---- *)
 
+(* exp by its series: what Coq's library says of it rests on the excluded middle, too *)
+Lemma exp_series x n : 0 <= x -> sum_f_R0 (fun i => / INR (fact i) * x ^ i) n <= exp x.
+Proof.
+  intro X. unfold exp. destruct (exist_exp x) as [e limit]. apply sum_incr; [exact limit |]. intro i.
+  apply Rmult_le_pos; [apply Rlt_le, Rinv_0_lt_compat, INR_fact_lt_0 | now apply pow_le].
+Qed.
+Lemma exp_least x : 0 <= x -> 1 + x <= exp x.
+Proof. intro X. pose proof (exp_series x 1 X) as S. simpl in S. lra. Qed.
+Lemma exp_most x : 0 <= x < 1 -> exp x <= / (1 - x).
+Proof.
+  intro X. unfold exp. destruct (exist_exp x) as [e limit]. simpl. apply Rnot_lt_le; intro H.
+  destruct (limit (e - / (1 - x)) ltac:(lra)) as [n B]. specialize (B n (le_n n)). apply Rabs_def2 in B.
+  enough (sum_f_R0 (fun i => / INR (fact i) * x ^ i) n <= / (1 - x)) by lra.
+  apply Rle_trans with (sum_f_R0 (fun i => x ^ i) n).
+  - apply sum_Rle; intros i _. rewrite <- (Rmult_1_l (x ^ i)) at 2. apply Rmult_le_compat_r; [apply pow_le; lra |].
+    rewrite <- Rinv_1. apply Rinv_le_contravar; [lra |]. apply (le_INR 1), lt_O_fact.
+  - rewrite tech3 by lra. rewrite <- (Rmult_1_l (/ (1 - x))). apply Rmult_le_compat_r.
+    + apply Rlt_le, Rinv_0_lt_compat. lra.
+    + assert (0 <= x ^ S n) by (apply pow_le; lra). lra.
+Qed.
 (* ONE_MINUS, below_exponential *)
 Lemma one_minus u : 1 - u <= exp (- u).
-Proof. pose proof (exp_ineq1_le (- u)). lra. Qed.
+Proof.
+  destruct (Rle_lt_dec u 0) as [N | P]; [pose proof (exp_least (- u)); lra |].
+  destruct (Rle_lt_dec 1 u) as [A | B]; [pose proof (exp_pos (- u)); lra |].
+  rewrite exp_Ropp, <- (Rinv_inv (1 - u)). apply Rinv_le_contravar; [apply exp_pos | apply exp_most; lra].
+Qed.
 (* what `decayed` and `contracted` say of exp *)
 Lemma exp_grows a b : a <= b -> exp a <= exp b.
-Proof. intros [H | ->]; [apply exp_increasing in H; lra | lra]. Qed.
+Proof.
+  intro H. replace b with (a + (b - a)) by ring. rewrite exp_plus, <- (Rmult_1_r (exp a)) at 1.
+  pose proof (exp_least (b - a)). apply Rmult_le_compat_l; [apply Rlt_le, exp_pos | lra].
+Qed.
 Lemma exp_times a n : exp a ^ n = exp (a * INR n).
 Proof.
   induction n; [simpl; now rewrite Rmult_0_r, exp_0 |].
@@ -772,8 +799,8 @@ Proof. intro H. rewrite <- exp_times. apply pow_incr. split; [exact H | apply on
 (* exp (- least) <= 1 - 1 / times, as `contracted` needs it *)
 Lemma decayed_enough times : 1 < times -> exp (- (1 / (times - 1))) <= 1 - 1 / times.
 Proof.
-  intro H. pose proof (exp_ineq1_le (1 / (times - 1))) as E. rewrite exp_Ropp.
-  assert (0 < 1 / (times - 1)) by (apply Rdiv_lt_0_compat; lra).
+  intro H. assert (0 < 1 / (times - 1)) by (apply Rdiv_lt_0_compat; lra).
+  pose proof (exp_least (1 / (times - 1)) ltac:(lra)) as E. rewrite exp_Ropp.
   replace (1 - 1 / times) with (/ (1 + 1 / (times - 1))) by (field; lra). apply Rinv_le_contravar; lra.
 Qed.
 (* solved *)
