@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedtheory.coq import record_of
-from fedtheory.theory.proofs import scenes
+from fedtheory.theory.proofs import algorithms, scenes
 from fedtheory.theory.statement import Status, Verdict
 from fedtheory.verification import Checked
 
@@ -45,7 +45,10 @@ def agreed(checked: Sequence[Checked]) -> Agreed:
 def opinions(checked: Checked) -> str:
     """Who agrees on the proofs of a statement, in words; empty if no step of them was put to z3."""
     shown = [v for _, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.CONDITIONAL)]
-    return str(_agreed((checked.statement.id, checked.statement.paper, v) for v in shown)) if shown else ""
+    if not shown:
+        return ""
+    said = str(_agreed((checked.statement.id, checked.statement.paper, v) for v in shown))
+    return said + ("; theorem about the algorithm in Coq" if algorithms.theorem_of(checked.statement.id) else "")
 
 
 def constants(papers: Iterable[str]) -> tuple[int, int]:

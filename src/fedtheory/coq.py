@@ -367,6 +367,7 @@ def record_algorithms() -> None:
             algorithms.prepared(Path(folder))
         except RuntimeError as says:
             sys.exit(f"refused: {says}")
+    write(algorithms.ACCEPTED, f"{algorithms.digest()}\n".encode())
     print(f"Coq's kernel accepts {len(algorithms.THEOREMS)} theorems about algorithms")
 
 

@@ -131,3 +131,15 @@ def test_another_theorem_is_refused(folder, tmp_path, change):
         for one in above:
             says = says or against(TEXTS[one], tmp_path / f"{one}.v")
     assert _WHY.search(says), says
+
+
+def test_only_what_coq_has_accepted_is_said(monkeypatch):
+    algorithms.theorem_of.cache_clear()
+    assert {id_: algorithms.theorem_of(id_) for id_ in algorithms.THEOREMS} == algorithms.THEOREMS
+    assert algorithms.theorem_of("sfl.thm1.general_convex") is None
+    for name in ("digest", "bounds"):
+        with monkeypatch.context() as changed:
+            changed.setattr(algorithms, name, lambda: "other")
+            algorithms.theorem_of.cache_clear()
+            assert algorithms.theorem_of("sfl.thm2.general_convex.sharp") is None
+    algorithms.theorem_of.cache_clear()

@@ -6,6 +6,8 @@ the weights of the catalogue's statements, of which the theorems speak.
 
 from __future__ import annotations
 
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from fedtheory.theory import catalogue
@@ -15,6 +17,7 @@ from fedtheory.theory.statement import Bound, Statement
 
 _FOLDER = Path(__file__).parents[1] / "kernel"
 BOUNDS = _FOLDER / "bounds.v"
+ACCEPTED = _FOLDER / "accepted.txt"  # the digest of the files as Coq's kernel has accepted them
 # each rests on those before it
 FILES = tuple(
     _FOLDER / f"{name}.v"
@@ -85,3 +88,19 @@ def assumptions(theorem: str, folder: Path) -> frozenset[str]:
         raise RuntimeError(says)
     lines = [line for line in output.splitlines() if line and not line.startswith(" ")]
     return frozenset(line.split(":")[0].strip() for line in lines if line != "Axioms:")
+
+
+def digest() -> str:
+    """Of the library's rules and of all files here."""
+    texts = [file.read_text() for file in (library.FILES[0], *FILES)]
+    return sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+@cache
+def theorem_of(id_: str) -> str | None:
+    """The theorem about its algorithm that a statement has in Coq, as Coq has accepted it; None if there is none.
+
+    None also after a change of the files that Coq has not seen, and where the statement's bound is another one now.
+    """
+    current = ACCEPTED.exists() and ACCEPTED.read_text().strip() == digest() and BOUNDS.read_text() == bounds()
+    return THEOREMS.get(id_) if current else None
