@@ -1,7 +1,7 @@
 """Theorems about algorithms in Coq, for every inner-product space and every finite noise: their files, and what coqc says.
 
 The proofs are written by hand, on the rules of rules.v.  Only bounds.v is generated: the bounds and the largest step sizes
-of the catalogue's statements, of which the theorems speak.
+of the catalogue's statements, of which the theorems speak.  So is printed.v, for statements that are false as printed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ from fedtheory.theory.statement import Bound
 
 _FOLDER = Path(__file__).parents[1] / "kernel"
 BOUNDS = _FOLDER / "bounds.v"
+PRINTED = _FOLDER / "printed.v"
 # each rests on those before it
 FILES = tuple(
     _FOLDER / f"{name}.v"
     for name in ("chance", "order", "steps", "runs", "bounds", "parallel", "sequential", "pfl", "sfl", "example")
 )
+FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled"))
 # statement -> the theorem in Coq that it holds for its algorithm
 THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
     "sfl.thm1.general_convex.sharp": "sfl.general_convex",
+}
+# statement -> the theorem in Coq that it is false as printed
+REFUTED = {
+    "sfl.eq54": "sampled.eq54_refuted",
+    "sfl.eq80": "sampled.eq80_refuted",
 }
 
 
@@ -31,6 +38,12 @@ def bounds() -> str:
     """The text of bounds.v, from the catalogue."""
     above = "(* The bounds and step sizes of statements of the catalogue; `fedtheory record coq` writes this file. *)"
     return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, THEOREMS)]) + "\n"
+
+
+def printed() -> str:
+    """The text of printed.v, from the catalogue."""
+    above = "(* Bounds and step sizes as printed, of statements that fail; `fedtheory record coq` writes this file. *)"
+    return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, REFUTED)]) + "\n"
 
 
 def _bound(id_: str) -> str:
@@ -63,7 +76,7 @@ def prepared(folder: Path) -> None:
 
 def assumptions(theorem: str, folder: Path) -> frozenset[str]:
     """The axioms that `Print Assumptions` names for a theorem, in a folder where all is compiled."""
-    path = folder / "printed.v"
+    path = folder / "assumptions.v"
     path.write_text(f"Require {theorem.split('.')[0]}.\nPrint Assumptions {theorem}.\n")
     output, says = compiled(path)
     if says:
