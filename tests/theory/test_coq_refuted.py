@@ -96,6 +96,11 @@ CHANGED = {
     "less curvature than the functions have": ("sampled", _CLASS, "example.gradF (1 / 2) 0 0 1 (1 / 2)", ()),
     "less heterogeneity than they have": ("sampled", _CLASS, "example.gradF 1 0 0 (1 / 2) (1 / 2)", ()),
     "another start": ("sampled", "1 / 5", "1 / 20", ()),
+    "damped tracking": ("gate", "scale (/ INR tau) (sub (Delta j)", "scale (/ (4 * INR tau)) (sub (Delta j)", ()),
+    "one local step": ("gate", "eta gamma 2 2", "eta gamma 2 1", ()),
+    "a mask that keeps more": ("gate", "(drop :: drop :: drop :: nil)", "(drop :: nil)", ()),
+    "a bound that grows": ("printed", "(32 * fj_gap_mean * eta", "(R_ ^ 2 * fj_gap_mean * eta", ("sampled", "gate")),
+    "a larger step size": ("gate", "Definition eta := 1 / 16.", "Definition eta := 1 / 8.", ()),
 }  # fmt: skip
 _WHY = re.compile(
     r"Cannot find witness|not a valid field equation|expected to have type|Unable to unify|Found no subterm"

@@ -21,7 +21,7 @@ FILES = tuple(
     _FOLDER / f"{name}.v"
     for name in ("chance", "order", "steps", "runs", "bounds", "parallel", "sequential", "pfl", "sfl", "example")
 )
-FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled"))
+FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled", "gate"))
 # statement -> the theorem in Coq that it holds for its algorithm
 THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
@@ -31,6 +31,7 @@ THEOREMS = {
 REFUTED = {
     "sfl.eq54": "sampled.eq54_refuted",
     "sfl.eq80": "sampled.eq80_refuted",
+    "fedcom.thmE4": "gate.thmE4_refuted",
 }
 
 
