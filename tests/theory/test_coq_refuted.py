@@ -44,6 +44,8 @@ def test_the_theorem_denies_the_printed_claim(id_, theorem):
     _, stated = TEXTS[file].split(f"Definition {claim} : Prop :=\n")
     stated = stated.split(".\n\n")[0]
     assert f"{bound(id_)}_when " in stated and re.search(rf"<= {bound(id_)} [^.]*$", stated)
+    for definition in re.findall(rf"Definition ({bound(id_)}\w*) ", TEXTS["printed"]):
+        assert f"{definition} " in stated
     assert not catalogue.find(id_).corrects
 
 
@@ -85,6 +87,7 @@ def test_the_corrected_bound_has_the_term(id_):
     assert _SAMPLING.format(9) in algorithms._bound(id_)
 
 
+_STEP, _AT = "2 * L * gamma * tau * (1 + q / m)", "(point eta (xs r) d c)"  # gamma = tau = m = 1 + q = phi = 1
 _CLASS = "example.gradF 1 0 0 1 (1 / 2)"
 # file, part of it, instead, the files that are compiled again after it
 CHANGED = {
@@ -99,8 +102,11 @@ CHANGED = {
     "damped tracking": ("gate", "scale (/ INR tau) (sub (Delta j)", "scale (/ (4 * INR tau)) (sub (Delta j)", ()),
     "one local step": ("gate", "eta gamma 2 2", "eta gamma 2 1", ()),
     "a mask that keeps more": ("gate", "(drop :: drop :: drop :: nil)", "(drop :: nil)", ()),
-    "a bound that grows": ("printed", "(32 * fj_gap_mean * eta", "(R_ ^ 2 * fj_gap_mean * eta", ("sampled", "gate")),
+    "ten times the heterogeneity of (62)": ("printed", "(32 * fj_gap_mean", "(320 * fj_gap_mean", ("sampled", "gate")),
     "a larger step size": ("gate", "Definition eta := 1 / 16.", "Definition eta := 1 / 8.", ()),
+    "a step size for the penalty": ("printed", f"(1 / ({_STEP}))", f"(1 / ({_STEP} + 2 * gamma))", ("sampled", "com")),
+    "without the penalty": ("com", f"(add (gradf {_AT}) (scale phi {_AT}))", f"(gradf {_AT})", ()),
+    "more curvature": ("com", "numbers) : R := w ^ 2 / 20.", "numbers) : R := w ^ 2 / 2.", ()),
 }  # fmt: skip
 _WHY = re.compile(
     r"Cannot find witness|not a valid field equation|expected to have type|Unable to unify|Found no subterm"

@@ -194,10 +194,10 @@ Theorem thmE4_fails : forall rounds, (19 <= rounds)%nat ->
   > fedcom_thmE4 0 1 (INR rounds) eta 0 (3 / 4) gamma 2 3 0 2.
 Proof.
   intros rounds I. assert (P : 0 < INR rounds) by (apply lt_0_INR; lia).
-  apply Rlt_le_trans with (7 / 2 / INR rounds).
-  - replace (fedcom_thmE4 _ _ _ _ _ _ _ _ _ _ _) with (3 / INR rounds) by
-      (unfold fedcom_thmE4, eta, gamma; field; lra).
-    apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat | lra].
+  assert (B : fedcom_thmE4 0 1 (INR rounds) eta 0 (3 / 4) gamma 2 3 0 2 = 3 / INR rounds).
+  { unfold fedcom_thmE4, eta, gamma. field. lra. }
+  rewrite B. apply Rlt_le_trans with (7 / 2 / INR rounds).
+  - apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat | lra].
   - apply Rmult_le_compat_r; [now apply Rlt_le, Rinv_0_lt_compat |].
     eapply Rle_trans; [| apply (one_of_sum rounds 18); [| lia]].
     + pose proof (gate_diverges rounds 17 ltac:(lia)) as D. apply Rge_le in D. eapply Rle_trans; [| exact D].

@@ -1,5 +1,5 @@
-(* What SFL's paper claims of its algorithms with S of M clients in a round, non-convex ((54) and (80)), and that it is false:
-   two clients, one of them in a round. *)
+(* What SFL's paper claims of its algorithms with S of M clients in a round, non-convex ((54) and (80)), and that it is
+   false: two clients, one of them in a round. *)
 Require Import Reals Lra Lia List.
 Require Import rules chance order steps runs printed.
 Require pfl sfl example.
@@ -47,7 +47,7 @@ Definition eq54_of_the_paper : Prop :=
   nonconvex M F gradF L sigma beta zeta lowest ->
   (forall r xs pi t d, (t < S * K)%nat ->
     stochastic_gradient (oracle r xs pi t d) (gradF (nth (t / K) pi 0%nat) (point eta (xs r) d t)) sigma) ->
-  let eta_tilde := INR S * INR K * eta in
+  let eta_tilde := eq54_eta_tilde (INR K) (INR S) eta in
   let A := objective M F x0 - lowest in
   eq54_when A (INR K) L (INR M) (INR rounds) (INR S) beta eta_tilde sigma zeta ->
   exists r, (r <= rounds)%nat /\
@@ -63,7 +63,7 @@ Definition eq80_of_the_paper : Prop :=
   nonconvex M F gradF L sigma beta zeta lowest ->
   (forall r xs pi p k d, (p < S)%nat -> (k < K)%nat ->
     stochastic_gradient (oracle r xs pi p k d) (gradF (nth p pi 0%nat) (point eta (xs r) d k)) sigma) ->
-  let eta_tilde := INR K * eta in
+  let eta_tilde := eq80_eta_tilde (INR K) eta in
   let A := objective M F x0 - lowest in
   eq80_when A (INR K) L (INR M) (INR rounds) (INR S) beta eta_tilde sigma zeta ->
   exists r, (r <= rounds)%nat /\
@@ -160,9 +160,9 @@ Proof.
   - unfold eta; lra.
   - exact class.
   - intros r xs pi t d _. apply exact.
-  - unfold eq54_when, eta. change (INR 1) with 1. change (INR 2) with 2. rewrite sqrt_1. lra.
+  - unfold eq54_when, eq54_eta_tilde, eta. change (INR 1) with 1. change (INR 2) with 2. rewrite sqrt_1. lra.
   - pose proof (eq54_fails 500 r ltac:(lia) I) as C. rewrite gap in B. change (INR 1) with 1 in B.
-    change (INR 2) with 2 in B. replace (1 * 1 * eta) with eta in B by ring. lra.
+    change (INR 2) with 2 in B. replace (eq54_eta_tilde 1 1 eta) with eta in B by (unfold eq54_eta_tilde; ring). lra.
 Qed.
 Theorem eq80_refuted : ~ eq80_of_the_paper.
 Proof.
@@ -171,7 +171,7 @@ Proof.
   - unfold eta; lra.
   - exact class.
   - intros r xs pi p k d _ _. apply exact.
-  - unfold eq80_when, eta. change (INR 1) with 1. change (INR 2) with 2. lra.
+  - unfold eq80_when, eq80_eta_tilde, eta. change (INR 1) with 1. change (INR 2) with 2. lra.
   - pose proof (eq80_fails 500 r ltac:(lia) I) as C. rewrite gap in B. change (INR 1) with 1 in B.
-    change (INR 2) with 2 in B. replace (1 * eta) with eta in B by ring. lra.
+    change (INR 2) with 2 in B. replace (eq80_eta_tilde 1 eta) with eta in B by (unfold eq80_eta_tilde; ring). lra.
 Qed.

@@ -21,7 +21,7 @@ FILES = tuple(
     _FOLDER / f"{name}.v"
     for name in ("chance", "order", "steps", "runs", "bounds", "parallel", "sequential", "pfl", "sfl", "example")
 )
-FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled", "gate"))
+FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled", "gate", "com"))
 # statement -> the theorem in Coq that it holds for its algorithm
 THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
@@ -32,6 +32,7 @@ REFUTED = {
     "sfl.eq54": "sampled.eq54_refuted",
     "sfl.eq80": "sampled.eq80_refuted",
     "fedcom.thmE4": "gate.thmE4_refuted",
+    "fedcom.thmD9": "com.thmD9_refuted",
 }
 
 
@@ -44,7 +45,12 @@ def bounds() -> str:
 def printed() -> str:
     """The text of printed.v, from the catalogue."""
     above = "(* Bounds and step sizes as printed, of statements that fail; `fedtheory record coq` writes this file. *)"
-    return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, REFUTED)]) + "\n"
+    return (
+        "\n".join(
+            [above, "Require Import Reals.", "Open Scope R_scope.", *(_bound(id_) + _where(id_) for id_ in REFUTED)]
+        )
+        + "\n"
+    )
 
 
 def _bound(id_: str) -> str:
@@ -62,6 +68,19 @@ def _bound(id_: str) -> str:
         f"Definition {name} ({variables} : R) : R :=\n  {terms}.\n"
         f"Definition {name}_when ({variables} : R) : Prop :=\n  {sizes}."
     )
+
+
+def _where(id_: str) -> str:
+    """What the statement's symbols stand for, if that is not a number."""
+    name, text = id_.removeprefix("sfl.").replace(".", "_"), ""
+    for symbol, value in catalogue.find(id_).where.items():
+        if value.free_symbols:
+            python = sequents.names_of({symbol, *value.free_symbols})
+            names = coq.names(sorted(python.values()))
+            variables = " ".join(names[python[one]] for one in sorted(value.free_symbols, key=str))
+            stands_for = coq.term(sequents.expression(value, python), names)
+            text += f"\nDefinition {name}_{names[python[symbol]]} ({variables} : R) : R := {stands_for}."
+    return text
 
 
 def prepared(folder: Path) -> None:
