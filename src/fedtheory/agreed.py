@@ -43,12 +43,13 @@ def agreed(checked: Sequence[Checked]) -> Agreed:
 
 
 def opinions(checked: Checked) -> str:
-    """Who agrees on the proofs of a statement, in words; empty if no step of them was put to z3."""
+    """Who agrees on the proofs of a statement, or on what refutes it, in words; empty if nobody does."""
+    id_, paper = checked.statement.id, checked.statement.paper
     shown = [v for _, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.CONDITIONAL)]
-    if not shown:
-        return ""
-    said = str(_agreed((checked.statement.id, checked.statement.paper, v) for v in shown))
-    return said + ("; theorem about the algorithm in Coq" if algorithms.theorem_of(checked.statement.id) else "")
+    said = [str(_agreed((id_, paper, v) for v in shown))] if shown else []
+    if algorithms.theorem_of(id_):
+        said.append("refuted in Coq" if id_ in algorithms.REFUTED else "theorem about the algorithm in Coq")
+    return "; ".join(said)
 
 
 def constants(papers: Iterable[str]) -> tuple[int, int]:

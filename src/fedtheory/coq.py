@@ -362,13 +362,15 @@ def record(names: Sequence[str], tell: Progress, work: Workshop) -> None:
 def record_algorithms() -> None:
     """Write the bounds of the theorems about algorithms, and have Coq check these; exit status 1 if it refuses one."""
     write(algorithms.BOUNDS, algorithms.bounds().encode())
+    write(algorithms.PRINTED, algorithms.printed().encode())
     with TemporaryDirectory() as folder:
         try:
             algorithms.prepared(Path(folder))
         except RuntimeError as says:
             sys.exit(f"refused: {says}")
     write(algorithms.ACCEPTED, f"{algorithms.digest()}\n".encode())
-    print(f"Coq's kernel accepts {len(algorithms.THEOREMS)} theorems about algorithms")
+    accepted, refuted = len(algorithms.THEOREMS), len(algorithms.REFUTED)
+    print(f"Coq's kernel accepts {accepted} theorems about algorithms, and {refuted} that a printed claim is false")
 
 
 def record_constants(names: Sequence[str], tell: Progress) -> None:

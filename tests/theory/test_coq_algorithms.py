@@ -135,9 +135,10 @@ def test_another_theorem_is_refused(folder, tmp_path, change):
 
 def test_only_what_coq_has_accepted_is_said(monkeypatch):
     algorithms.theorem_of.cache_clear()
-    assert {id_: algorithms.theorem_of(id_) for id_ in algorithms.THEOREMS} == algorithms.THEOREMS
+    all_ = algorithms.THEOREMS | algorithms.REFUTED
+    assert {id_: algorithms.theorem_of(id_) for id_ in all_} == all_
     assert algorithms.theorem_of("sfl.thm1.general_convex") is None
-    for name in ("digest", "bounds"):
+    for name in ("digest", "bounds", "printed"):
         with monkeypatch.context() as changed:
             changed.setattr(algorithms, name, lambda: "other")
             algorithms.theorem_of.cache_clear()

@@ -1,7 +1,8 @@
 """Theorems about algorithms in Coq, for every inner-product space and every finite noise: their files, and what coqc says.
 
 The proofs are written by hand, on the rules of rules.v.  Only bounds.v is generated: the bounds, the step sizes and
-the weights of the catalogue's statements, of which the theorems speak.
+the weights of the catalogue's statements, of which the theorems speak.  So is printed.v, for statements that are false as
+printed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from fedtheory.theory.statement import Bound, Statement
 _FOLDER = Path(__file__).parents[1] / "kernel"
 BOUNDS = _FOLDER / "bounds.v"
 ACCEPTED = _FOLDER / "accepted.txt"  # the digest of the files as Coq's kernel has accepted them
+PRINTED = _FOLDER / "printed.v"
 # each rests on those before it
 FILES = tuple(
     _FOLDER / f"{name}.v"
     for name in ("chance", "order", "steps", "runs", "bounds", "parallel", "sequential", "pfl", "sfl", "example")
 )
+FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled", "gate", "com"))
 # statement -> the theorem in Coq that it holds for its algorithm
 THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
@@ -30,12 +33,26 @@ THEOREMS = {
     "sfl.thm2.strongly_convex.sharp": "pfl.strongly_convex",
     "sfl.thm1.strongly_convex.sharp": "sfl.strongly_convex",
 }
+# statement -> the theorem in Coq that it is false as printed
+REFUTED = {
+    "sfl.eq54": "sampled.eq54_refuted",
+    "sfl.eq80": "sampled.eq80_refuted",
+    "fedcom.thmE4": "gate.thmE4_refuted",
+    "fedcom.thmD9": "com.thmD9_refuted",
+}
 
 
 def bounds() -> str:
     """The text of bounds.v, from the catalogue."""
     above = "(* Bounds, step sizes and weights of the catalogue; `fedtheory record coq` writes this file. *)"
     return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *map(_bound, THEOREMS)]) + "\n"
+
+
+def printed() -> str:
+    """The text of printed.v, from the catalogue."""
+    above = "(* Bounds and step sizes as printed, of statements that fail; `fedtheory record coq` writes this file. *)"
+    definitions = (_bound(id_) + _where(id_) for id_ in REFUTED)
+    return "\n".join([above, "Require Import Reals.", "Open Scope R_scope.", *definitions]) + "\n"
 
 
 def _bound(id_: str) -> str:
@@ -68,6 +85,19 @@ def _weight(statement: Statement, bound: str) -> str:
     return f"\nDefinition {bound}_weight ({variables} : R) ({r} : nat) : R :=\n  {weight}."
 
 
+def _where(id_: str) -> str:
+    """What the statement's symbols stand for, if that is not a number."""
+    name, text = id_.removeprefix("sfl.").replace(".", "_"), ""
+    for symbol, value in catalogue.find(id_).where.items():
+        if value.free_symbols:
+            python = sequents.names_of({symbol, *value.free_symbols})
+            names = coq.names(sorted(python.values()))
+            variables = " ".join(names[python[one]] for one in sorted(value.free_symbols, key=str))
+            stands_for = coq.term(sequents.expression(value, python), names)
+            text += f"\nDefinition {name}_{names[python[symbol]]} ({variables} : R) : R := {stands_for}."
+    return text
+
+
 def prepared(folder: Path) -> None:
     """Compile rules.v and all files into a folder.
 
@@ -81,7 +111,7 @@ def prepared(folder: Path) -> None:
 
 def assumptions(theorem: str, folder: Path) -> frozenset[str]:
     """The axioms that `Print Assumptions` names for a theorem, in a folder where all is compiled."""
-    path = folder / "printed.v"
+    path = folder / "assumptions.v"
     path.write_text(f"Require {theorem.split('.')[0]}.\nPrint Assumptions {theorem}.\n")
     output, says = compiled(path)
     if says:
@@ -98,9 +128,10 @@ def digest() -> str:
 
 @cache
 def theorem_of(id_: str) -> str | None:
-    """The theorem about its algorithm that a statement has in Coq, as Coq has accepted it; None if there is none.
+    """The theorem that a statement has in Coq, about its algorithm or that it is false; None if there is none.
 
-    None also after a change of the files that Coq has not seen, and where the statement's bound is another one now.
+    None also after a change of the files that Coq has not seen, and where the statements' bounds are others now.
     """
-    current = ACCEPTED.exists() and ACCEPTED.read_text().strip() == digest() and BOUNDS.read_text() == bounds()
-    return THEOREMS.get(id_) if current else None
+    accepted = ACCEPTED.exists() and ACCEPTED.read_text().strip() == digest()
+    current = accepted and BOUNDS.read_text() == bounds() and PRINTED.read_text() == printed()
+    return (THEOREMS | REFUTED).get(id_) if current else None

@@ -213,7 +213,7 @@ class Units:
 
 def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
     """Whether a symmetric matrix of fractions is positive semidefinite, by elimination (in flint's fractions: faster)."""
-    rest = [[fmpq(x.numerator, x.denominator) for x in row] for row in matrix]
+    rest = [[fmpq(*x.as_integer_ratio()) for x in row] for row in matrix]
     while rest:
         pivot, row = rest[0][0], rest[0]
         if pivot < 0 or (pivot == 0 and any(row)):
