@@ -75,12 +75,39 @@ def _applied(operation: Any, args: Any, kwargs: Any) -> Any:
     return tree_map(lambda x: Elsewhere(x) if isinstance(x, torch.Tensor) and result_there else x, result)
 
 
+class _Module:
+    """torch's module of the device.  Other tests of this process see no such device: then `present` is false."""
+
+    present = False
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def is_available(self) -> bool:
+        return self.present
+
+    def device_count(self) -> int:
+        return int(self.present)
+
+    def current_device(self) -> int:
+        return 0
+
+    def _is_in_bad_fork(self) -> bool:
+        return False
+
+    def manual_seed_all(self, seed: int) -> None:
+        """It draws nothing itself."""
+
+
+MODULE = _Module()
+
+
 def available() -> bool:
-    """Whether this torch can have such a device; if so, from now on there is one."""
+    """Whether this torch can have such a device; if so, from now on there is one while `MODULE.present`."""
     if not hasattr(backend_registration, "_setup_privateuseone_for_python_backend"):
         return False
     if torch._C._get_privateuse1_backend_name() != NAME:
-        backend_registration._setup_privateuseone_for_python_backend(NAME)
+        backend_registration._setup_privateuseone_for_python_backend(NAME, MODULE)
         _LIBRARY.fallback(lambda operation, *args, **kwargs: _applied(operation, args, kwargs), "PrivateUse1")
     return True
 

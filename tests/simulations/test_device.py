@@ -24,6 +24,7 @@ WITHOUT = {"BVR-L-SGD": ("S",), "STEM": ("S",), "SSL": ("tau",)}
 
 @pytest.fixture(autouse=True)
 def device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere.MODULE, "present", True)
     for name in ("tensor", "as_tensor", "asarray"):
         monkeypatch.setattr(torch, name, elsewhere.moved(getattr(torch, name)))
     monkeypatch.setattr(problem, "available", lambda device: None)
@@ -108,3 +109,10 @@ def test_what_costs_time_is_counted() -> None:
         and torch.tensor([1.0], device=NAME).device == x.device
     )
     assert COUNTS == {"number": 1, "back": 1, "there": 1}
+
+
+def test_other_tests_do_not_see_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere.MODULE, "present", False)
+    assert not torch.accelerator.is_available()
+    with torch.random.fork_rng():
+        assert torch.rand(1).device.type == "cpu"
