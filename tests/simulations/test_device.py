@@ -4,22 +4,21 @@ So no tensor is on the wrong device, and a GPU has nothing new to show but its s
 """
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from benchmarks.gpu import small_training
 from fedtheory.simulations.compressors import COMPRESSORS
 from fedtheory.simulations.engine import RunState
 from fedtheory.simulations.networks import problem
-from fedtheory.simulations.networks.setup import ALGORITHMS, Setup, settings_of
+from fedtheory.simulations.networks.setup import ALGORITHMS
 from tests.simulations import elsewhere
 from tests.simulations.elsewhere import COUNTS, NAME
 
 pytestmark = pytest.mark.skipif(not elsewhere.available(), reason="this torch has no devices in Python")
-
-OWN = {"S": 3, "p": 0.5, "k": 0.6, "T": 2, "K": 2, "Q": 2, "tau": 2, "N": 2, "compressor": "QSGD(s=3)"}
-WITHOUT = {"BVR-L-SGD": ("S",), "STEM": ("S",), "SSL": ("tau",)}
 
 
 @pytest.fixture(autouse=True)
@@ -31,27 +30,8 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def state(name: str, device: str, batching: str, **own: Any) -> RunState:
-    takes = settings_of(name)
-    settings = {
-        k: v
-        for k, v in OWN.items()
-        if k in takes and k not in WITHOUT.get(name, ()) and (k != "k" or "divisor" in takes)
-    }
-    settings |= {"k": 100} if name == "TopKFedAvg" else {}
-    cut = {"cut_after": "conv1"} if name in ("SSL", "SplitFed") else {}
-    setup = Setup(
-        data={"name": "digits", "partition": "exdir", "clients": 6, "C": 3, "alpha": 1.0},
-        network={
-            "model": "small CNN",
-            "batch": 8,
-            "precision": "float32",
-            "device": device,
-            "batching": batching,
-            **cut,
-        },
-        algorithm={"name": name, "eta": 0.05, **settings, **own},
-        rounds=3,
-    )
+    setup = small_training(name, device, batching)
+    setup = replace(setup, network={**setup.network, "precision": "float32"}, algorithm={**setup.algorithm, **own})
     network = setup.problem()
     return RunState(network, setup.method(), rounds=3, x0=network.start(0), record=("value", "accuracy"), at=[0, 3])
 
