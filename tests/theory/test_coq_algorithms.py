@@ -1,30 +1,16 @@
 """Theorems about algorithms in Coq: what they rest on, that they have the catalogue's constants, and what is refused."""
 
 import re
-import shutil
 
 import pytest
 from sympy import Rational
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import algorithms
-from fedtheory.theory.proofs.library import against
 from fedtheory.theory.statement import Bound
+from tests.theory.coq_files import AXIOMS, TEXTS, compiled_again, needs_coq, prepared
 
-TEXTS = {file.stem: file.read_text() for file in algorithms.FILES}
-AXIOMS = {  # what Coq's own real numbers rest on
-    "ClassicalDedekindReals.sig_not_dec",
-    "ClassicalDedekindReals.sig_forall_dec",
-    "FunctionalExtensionality.functional_extensionality_dep",
-}
-needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("algorithms")
-    algorithms.prepared(found)
-    return found
+folder = pytest.fixture(scope="module")(prepared)
 
 
 def test_nothing_is_admitted():
@@ -121,15 +107,7 @@ CHANGED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGED)
 def test_another_theorem_is_refused(folder, tmp_path, change):
-    name, part, other, above = CHANGED[change]
-    assert part in TEXTS[name]
-    for file in folder.glob("*.vo"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    says = against(TEXTS[name].replace(part, other), tmp_path / f"{name}.v")
-    if name == "bounds":
-        assert not says
-        for one in above:
-            says = says or against(TEXTS[one], tmp_path / f"{one}.v")
+    says = compiled_again(folder, tmp_path, *CHANGED[change])
     assert _WHY.search(says), says
 
 

@@ -1,30 +1,16 @@
 """Statements that are false as printed, in Coq: what that rests on, that the bounds are printed ones, what is refused."""
 
 import re
-import shutil
 
 import pytest
 from sympy import Rational
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import algorithms
-from fedtheory.theory.proofs.library import against
 from fedtheory.theory.statement import Bound
+from tests.theory.coq_files import AXIOMS, TEXTS, compiled_again, needs_coq, prepared
 
-TEXTS = {file.stem: file.read_text() for file in algorithms.FILES}
-AXIOMS = {  # of those that Coq's own real numbers rest on
-    "ClassicalDedekindReals.sig_not_dec",
-    "ClassicalDedekindReals.sig_forall_dec",
-    "FunctionalExtensionality.functional_extensionality_dep",
-}
-needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("refuted")
-    algorithms.prepared(found)
-    return found
+folder = pytest.fixture(scope="module")(prepared)
 
 
 def bound(id_):
@@ -63,18 +49,6 @@ def test_a_changed_statement_has_another_bound(monkeypatch, id_):
 @pytest.mark.parametrize("theorem", algorithms.REFUTED.values())
 def test_they_rest_on_the_axioms_of_the_real_numbers_only(folder, theorem):
     assert algorithms.assumptions(theorem, folder) <= AXIOMS
-
-
-def compiled_again(folder, empty, name, part, other, above):
-    """What coqc says if a part of a file is another one, and the files above it are compiled again."""
-    assert part in TEXTS[name]
-    for file in folder.glob("*.vo"):
-        (empty / file.name).write_bytes(file.read_bytes())
-    says = against(TEXTS[name].replace(part, other), empty / f"{name}.v")
-    assert not says or not above
-    for one in above:
-        says = says or against(TEXTS[one], empty / f"{one}.v")
-    return says
 
 
 # the term of the corrected bound that the printed one does not have
