@@ -11,38 +11,7 @@ from sympy import Rational, floor, sqrt
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.checks.quantities import LANGUAGE
-from fedtheory.theory.fedbat.symbols import (
-    S,
-    S_by_alpha,
-    S_by_x,
-    S_m,
-    S_s,
-    alpha,
-    alpha_e,
-    alpha_next,
-    alpha_prime,
-    alpha_s,
-    by_alpha,
-    by_m,
-    d,
-    error_sq,
-    eta_t,
-    m_hat_next,
-    m_i,
-    m_next,
-    m_norm,
-    m_s,
-    prob_plus,
-    q,
-    rho,
-    w_bar_0,
-    w_k,
-    x,
-    x_max,
-    x_sq,
-    x_vec,
-    zeta,
-)
+from fedtheory.theory.fedbat.symbols import *
 from fedtheory.theory.notation import NOTATION, Norm, Value, equal
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, decide

@@ -11,36 +11,8 @@ from collections.abc import Iterator
 import sympy
 
 from fedtheory.theory.fedbat.checks.ledgers import largest, smooth_at_minimum
-from fedtheory.theory.fedbat.checks.quantities import BEFORE, EVERY, LANGUAGE, F_fun, lowest, w_0, w_bar
+from fedtheory.theory.fedbat.checks.quantities import *
 from fedtheory.theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
-from fedtheory.theory.fedbat.symbols import (
-    F_0,
-    F_T,
-    Delta_t,
-    F_bar,
-    G,
-    L,
-    R,
-    T,
-    binarised_sq,
-    d0,
-    eta,
-    eta_later,
-    eta_start,
-    eta_t,
-    f_gap,
-    gap_last,
-    gap_t,
-    grad_sq,
-    jump_sq,
-    moved_sq,
-    mu,
-    q,
-    spread_w,
-    t,
-    t_0,
-    tau,
-)
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most

@@ -17,52 +17,9 @@ from sympy import Rational
 
 from fedtheory.theory.fedbcgd.checks import rounds
 from fedtheory.theory.fedbcgd.checks.ledgers import by_alpha, dimensionless, whole_run, with_gap_and_lag
-from fedtheory.theory.fedbcgd.checks.quantities import (
-    ALL,
-    LANGUAGE,
-    SAMPLE,
-    SAMPLED,
-    A,
-    C,
-    I,
-    at_x,
-    at_z,
-    f,
-    mean_local,
-    turn_sq,
-    x_prev,
-    x_r,
-    x_star,
-    z,
-)
+from fedtheory.theory.fedbcgd.checks.quantities import *
 from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, times
 from fedtheory.theory.fedbcgd.sharp import CHOICES, Young, declare
-from fedtheory.theory.fedbcgd.symbols import (
-    G,
-    G_sq,
-    K,
-    M,
-    R,
-    T,
-    alpha,
-    beta,
-    dist_sq,
-    drift_x,
-    eta,
-    eta_tilde,
-    gamma,
-    gap,
-    gap_x,
-    gap_x_prev,
-    grad_sq_x,
-    inner,
-    inner_grad,
-    mu,
-    r,
-    sigma,
-    v_next_sq,
-    v_sq,
-)
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from fedtheory.theory.proofs.forms import before, gradient

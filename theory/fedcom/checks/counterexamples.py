@@ -17,23 +17,7 @@ from sympy.core.relational import Relational
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedcom.heterogeneous import eta_E8, eta_E9
 from fedtheory.theory.fedcom.homogeneous import balanced
-from fedtheory.theory.fedcom.symbols import (
-    G_q,
-    L,
-    R,
-    avg_grad_sq,
-    epsilon,
-    eta,
-    f_gap,
-    fj_gap_mean,
-    gamma,
-    kappa,
-    m,
-    n,
-    q,
-    sigma,
-    tau,
-)
+from fedtheory.theory.fedcom.symbols import *
 from fedtheory.theory.proofs.arithmetic import decide
 from fedtheory.theory.statement import Evidence, Order, Rate, Rates, Relations, Statement, Status, Verdict, Words
 

@@ -11,62 +11,8 @@ from typing import Any
 import sympy
 from sympy import Rational, exp
 
-from fedtheory.theory.fedcom.checks.quantities import (
-    BEFORE,
-    EARLIER,
-    LANGUAGE,
-    MESSAGE,
-    NOW,
-    ROUNDS,
-    RUN,
-    TRACKED,
-    C,
-    Everywhere,
-    I,
-    delta,
-    f,
-    lowest,
-    mean,
-    penalised_last,
-    penalised_lowest,
-    penalised_start,
-    w_last,
-    w_next,
-    w_star,
-)
+from fedtheory.theory.fedcom.checks.quantities import *
 from fedtheory.theory.fedcom.checks.rounds import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
-from fedtheory.theory.fedcom.symbols import (
-    L,
-    R,
-    a_next,
-    avg_grad_sq,
-    drift_mean,
-    e_prev,
-    eta,
-    f_gap,
-    fedcom,
-    gamma,
-    gap_last,
-    gap_r,
-    grad_sq,
-    grad_sq_sum_mean,
-    grad_sq_total,
-    inner,
-    mean_grad_sq_prev,
-    mean_grad_sq_sum,
-    mean_grad_sq_total,
-    message_sq,
-    mu,
-    next_move_sq,
-    phi,
-    q,
-    start_partial,
-    start_sum,
-    tau,
-    tracking_sq,
-    w0_norm,
-    w_star_norm,
-)
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fedtheory.theory.fedcom.checks.ledgers import by_gap, descent, dropped
-from fedtheory.theory.fedcom.checks.quantities import LANGUAGE, NOW, C, I, f_own, own_sq
+from fedtheory.theory.fedcom.checks.quantities import *
 from fedtheory.theory.fedcom.checks.rounds import compressed, lemmaD3_summed, mean_of_clients, noise_of_clients, times
-from fedtheory.theory.fedcom.symbols import L, R, drift_mean, eta, gap_r, grad_sq, grad_sq_sum_mean, m, sigma, tau
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from fedtheory.theory.proofs.forms import before

@@ -27,51 +27,7 @@ from fedtheory.theory.proofs.forms import (
 )
 from fedtheory.theory.proofs.rules import Noise, spread
 from fedtheory.theory.sfl.corrected import tracked_sq
-from fedtheory.theory.sfl.symbols import (
-    D_F,
-    T_1,
-    A,
-    B_mk,
-    D,
-    E_r,
-    Ecal_r,
-    K,
-    S,
-    bias_sq,
-    bias_upto,
-    c,
-    c1,
-    c2,
-    client_bias_sq,
-    cross_sum,
-    descent,
-    dist2,
-    dist2_next,
-    drift_mk,
-    eta,
-    gap,
-    grad_sq,
-    h,
-    inner_sum,
-    k,
-    local_grad_sq,
-    mean_grad_sq,
-    min_grad_sq,
-    move_sq,
-    move_upto,
-    noise_sq,
-    noise_upto,
-    partial_sums,
-    r0,
-    r_t,
-    s_t,
-    sigma,
-    star_sq,
-    star_upto,
-    step_sq,
-    zeta,
-    zeta_star,
-)
+from fedtheory.theory.sfl.symbols import *
 
 C, I = Family("C", S), Family("I", K)
 U, J = Family("U", B_mk, (C, I)), Family("J", k, (I,))  # the steps of the round so far, and the client's own

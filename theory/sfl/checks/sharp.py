@@ -25,35 +25,8 @@ from fedtheory.theory.proofs.rules import Instance, Noise
 from fedtheory.theory.proofs.sequences import contracted, telescope
 from fedtheory.theory.proofs.sharpening import Points, Sharpening
 from fedtheory.theory.sfl.checks.ledgers import by_lemma, psi
-from fedtheory.theory.sfl.checks.quantities import ALL, LANGUAGE, C, F_fun, I, global_grad, x, x_next, x_star
+from fedtheory.theory.sfl.checks.quantities import *
 from fedtheory.theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare, recursion_of
-from fedtheory.theory.sfl.symbols import (
-    D_F,
-    W_T,
-    E_r,
-    K,
-    L,
-    M,
-    S,
-    T,
-    a,
-    beta,
-    descent,
-    dist2,
-    dist2_next,
-    eta,
-    eta_tilde,
-    gamma,
-    grad_sq,
-    mu,
-    r0,
-    r_next,
-    r_t,
-    s_t,
-    sigma,
-    zeta,
-    zeta_star,
-)
 from fedtheory.theory.statement import Evidence
 
 N = S * K  # steps of a round
