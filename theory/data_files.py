@@ -9,7 +9,9 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Declared = TypeVar("Declared")
 
 
 def folded(text: str) -> str:
@@ -57,10 +59,10 @@ class Entry:
             raise self.wrong(f"{name} is {texts!r}: expected texts")
         return tuple(map(folded, texts))
 
-    def call(self, declared: Callable[..., object], *given: Any, **named: Any) -> None:
+    def call(self, declared: Callable[..., Declared], *given: Any, **named: Any) -> Declared:
         """Declare what stands here.  Raises ValueError, with the place, where that does."""
         try:
-            declared(*given, **named)
+            return declared(*given, **named)
         except ValueError as error:
             raise self.wrong(str(error)) from error
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
+import sympy
 
-from fedtheory.theory import errata
+from fedtheory.theory import catalogue, errata, symbols
 from fedtheory.theory.data_files import Entry, data_file, folded
 from fedtheory.theory.statement import Paper, Words
 
@@ -81,3 +83,40 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Any) -> None:
 
 def test_a_text_of_several_lines_is_one_line() -> None:
     assert folded("\n  one sentence.  Another\n  one\n") == "one sentence.  Another one"
+
+
+LETTER = {"latex": "L", "says": "a constant"}
+
+
+def test_symbols_are_declared_in_the_order_of_the_file() -> None:
+    own, file = (
+        paper(),
+        Entry("own/symbols.toml", {"N": {**LETTER, "domain": "count"}, "L": {**LETTER, "dimension": "[F]/[x]^2"}}),
+    )
+    N, L = symbols.declare(own, file)
+    assert (N.name, N.is_integer, N.is_positive, L.name, L.is_positive) == ("N", True, True, "L", None)
+    assert own.symbols["L"].dimension == symbols.F / symbols.X**2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"says": 3}, "says is 3: expected a value of type str"),
+        ({"domain": "natural"}, "domain is 'natural': expected one of count, index, positive, amount, real"),
+        ({"dimension": "[x"}, r"dimension is '\[x': expected one such as \[F\]/\[x\]\^2"),
+        ({"dimension": "[x] m"}, r"dimension is '\[x\] m': expected"),
+        ({"concept": "beauty"}, "L of own: "),
+        ({"meaning": "x"}, "'meaning' is not known: expected latex, says, domain, dimension, concept"),
+    ],
+)
+def test_a_wrong_symbol_is_named(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=f"^own/symbols.toml, L: {says}"):
+        symbols.declare(paper(), Entry("own/symbols.toml", {"L": {**LETTER, **wrong}}))
+
+
+@pytest.mark.parametrize("name", ["sfl", "fedcom", "fedbcgd", "fedbat"])
+def test_the_symbols_of_a_paper_have_their_own_names(name: str) -> None:
+    catalogue.paper(name)
+    module = import_module(f"fedtheory.theory.{name}.symbols")
+    names = {key: s.name for key, s in vars(module).items() if isinstance(s, sympy.Symbol)}
+    assert names == {key: key.removesuffix("_fun") for key in names}
