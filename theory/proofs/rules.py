@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 import sympy
 from sympy.logic.boolalg import Boolean
 
+from fedtheory.theory.data_files import folded
 from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
 from fedtheory.theory.proofs.forms import (
     Alone,
@@ -171,11 +172,20 @@ class Rule:
             raise ValueError(f"{name}: expected {words}, got {got} ({type(argument).__qualname__})")
 
 
-_MEANING = Decision(Status.PROVED, "what the property means")
-
-
 def _means() -> Decision:
-    return _MEANING
+    return Decision(Status.PROVED, "what the property means")
+
+
+def rule(
+    name: str,
+    *needs: Property,
+    prove: Callable[[], Decision] = _means,
+    equality: bool = False,
+    of: type | None = None,
+    when: Callable[..., tuple[Boolean, ...]] = _always,
+) -> Callable[[Callable[..., sympy.Expr]], Rule]:
+    """The rule with this slack, whose docstring is what the rule says."""
+    return lambda slack: Rule(name, folded(slack.__doc__ or ""), slack, prove, needs, equality, when, of)
 
 
 def _identity(left: sympy.Expr, right: sympy.Expr) -> Decision:
@@ -186,17 +196,6 @@ def _identity(left: sympy.Expr, right: sympy.Expr) -> Decision:
 # Sums of vectors
 
 
-def _jensen(*vectors: Linear) -> sympy.Expr:
-    return len(vectors) * sympy.Add(*(v**2 for v in vectors)) - sympy.Add(*vectors) ** 2
-
-
-def _jensen_over(v: Linear, *families: Family) -> sympy.Expr:
-    squares, total, mass = v**2, v, sympy.Integer(1)
-    for family in families:
-        squares, total, mass = family.sum(squares), family.sum(total), mass * family.mass
-    return mass * squares - total**2
-
-
 def _prove_jensen() -> Decision:
     """For n vectors (or weights of total n) with mean m; the sum of their squared distances from m is D."""
     n, D = sympy.symbols("n D", nonnegative=True)
@@ -204,33 +203,31 @@ def _prove_jensen() -> Decision:
     return decide([], sympy.Ge(n * (n * m**2 + D) - (n * m) ** 2, 0, evaluate=False))
 
 
-JENSEN = Rule("Jensen", "||v_1 + ... + v_n||^2 <= n (||v_1||^2 + ... + ||v_n||^2)", _jensen, _prove_jensen)
-JENSEN_OVER = Rule(
-    "Jensen over a family", "||sum_i v_i||^2 <= n sum_i ||v_i||^2 for n vectors v_i", _jensen_over, _prove_jensen
-)
+@rule("Jensen", prove=_prove_jensen)
+def JENSEN(*vectors: Linear) -> sympy.Expr:
+    """||v_1 + ... + v_n||^2 <= n (||v_1||^2 + ... + ||v_n||^2)"""
+    return len(vectors) * sympy.Add(*(v**2 for v in vectors)) - sympy.Add(*vectors) ** 2
 
 
-def _young(u: Linear, v: Linear, share: Number) -> sympy.Expr:
-    return share * u**2 + v**2 / share - 2 * u * v
+@rule("Jensen over a family", prove=_prove_jensen)
+def JENSEN_OVER(v: Linear, *families: Family) -> sympy.Expr:
+    """||sum_i v_i||^2 <= n sum_i ||v_i||^2 for n vectors v_i"""
+    squares, total, mass = v**2, v, sympy.Integer(1)
+    for family in families:
+        squares, total, mass = family.sum(squares), family.sum(total), mass * family.mass
+    return mass * squares - total**2
 
 
 def _prove_young() -> Decision:
     u, v = sympy.symbols("u v", real=True)
     share = sympy.Symbol("s", positive=True)
-    return decide([], sympy.Ge(_young(u, v, share), 0, evaluate=False))
+    return decide([], sympy.Ge(YOUNG.slack(u, v, share), 0, evaluate=False))
 
 
-YOUNG = Rule(
-    "Young",
-    "2 <u, v> <= s ||u||^2 + ||v||^2 / s for s > 0",
-    _young,
-    _prove_young,
-    when=lambda u, v, share: (sympy.Gt(share, 0, evaluate=False),),
-)
-
-
-def _square(v: Linear) -> sympy.Expr:
-    return v**2
+@rule("Young", prove=_prove_young, when=lambda u, v, share: (sympy.Gt(share, 0, evaluate=False),))
+def YOUNG(u: Linear, v: Linear, share: Number) -> sympy.Expr:
+    """2 <u, v> <= s ||u||^2 + ||v||^2 / s for s > 0"""
+    return share * u**2 + v**2 / share - 2 * u * v
 
 
 def _prove_square() -> Decision:
@@ -238,7 +235,10 @@ def _prove_square() -> Decision:
     return decide([], sympy.Ge(v**2, 0, evaluate=False))
 
 
-SQUARE = Rule("a square", "||v||^2 >= 0", _square, _prove_square)
+@rule("a square", prove=_prove_square)
+def SQUARE(v: Linear) -> sympy.Expr:
+    """||v||^2 >= 0"""
+    return v**2
 
 
 def _alike(of: Local, *members: Members) -> None:
@@ -258,17 +258,16 @@ def _is_part(of: Local, some: Any, every: Any) -> None:
         raise ValueError(f"the families {names[0]}: expected a part of {names[1]}")
 
 
-def _part(of: Local, some: Steps, every: Steps) -> sympy.Expr:
-    _is_part(of, some, every)
-    return every.sum(of(every) ** 2) - some.sum(of(some) ** 2)
-
-
 def _prove_part() -> Decision:
     some, rest = sympy.symbols("some rest", nonnegative=True)
     return decide([], sympy.Ge(some + rest, some, evaluate=False))
 
 
-PART = Rule("part of a sum", "a sum of squares over some of the steps is at most that over all", _part, _prove_part)
+@rule("part of a sum", prove=_prove_part)
+def PART(of: Local, some: Steps, every: Steps) -> sympy.Expr:
+    """a sum of squares over some of the steps is at most that over all"""
+    _is_part(of, some, every)
+    return every.sum(of(every) ** 2) - some.sum(of(some) ** 2)
 
 
 # Functions
@@ -303,57 +302,30 @@ def _are_clients(member: Client, mean: Objective, clients: Family | None = None)
         raise ValueError(f"{mean}: expected the mean of the clients' functions {member}")
 
 
-def _lipschitz(L: Number, function: Function, y: Linear, x: Linear) -> sympy.Expr:
+@rule("Lipschitz gradient", Property.SMOOTH, of=Client)
+def LIPSCHITZ(L: Number, function: Function, y: Linear, x: Linear) -> sympy.Expr:
+    """||grad F_m(y) - grad F_m(x)||^2 <= L^2 ||y - x||^2"""
     return L**2 * (y - x) ** 2 - (gradient(function, y) - gradient(function, x)) ** 2
 
 
-LIPSCHITZ = Rule(
-    "Lipschitz gradient",
-    "||grad F_m(y) - grad F_m(x)||^2 <= L^2 ||y - x||^2",
-    _lipschitz,
-    _means,
-    (Property.SMOOTH,),
-    of=Client,
-)
-
-
-def _descent(L: Number, function: Function, y: Linear, x: Linear) -> sympy.Expr:
-    linear = value(function, x) + gradient(function, x) * (y - x)
-    return linear + L / 2 * (y - x) ** 2 - value(function, y)
-
-
-def _below(function: Function, x: Linear, lowest: Infimum) -> sympy.Expr:
+@rule("bounded below", Property.BOUNDED_BELOW, of=Objective)
+def BELOW(function: Function, x: Linear, lowest: Infimum) -> sympy.Expr:
+    """h(x) >= h_*"""
     _of(function, lowest)
     return value(function, x) - lowest
 
 
-BELOW = Rule("bounded below", "h(x) >= h_*", _below, _means, (Property.BOUNDED_BELOW,), of=Objective)
-DESCENT = Rule(
-    "smooth from above",
-    "F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2",
-    _descent,
-    _means,
-    (Property.SMOOTH_ABOVE,),
-    of=Client,
-)
+@rule("smooth from above", Property.SMOOTH_ABOVE, of=Client)
+def DESCENT(L: Number, function: Function, y: Linear, x: Linear) -> sympy.Expr:
+    """F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2"""
+    linear = value(function, x) + gradient(function, x) * (y - x)
+    return linear + L / 2 * (y - x) ** 2 - value(function, y)
 
 
-def _tangent(mu: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
+@rule("strongly convex", Property.STRONGLY_CONVEX)
+def TANGENT(mu: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
+    """F_m(y) >= F_m(x) + <grad F_m(x), y - x> + (mu/2) ||y - x||^2"""
     return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - mu / 2 * (y - x) ** 2
-
-
-TANGENT = Rule(
-    "strongly convex",
-    "F_m(y) >= F_m(x) + <grad F_m(x), y - x> + (mu/2) ||y - x||^2",
-    _tangent,
-    _means,
-    (Property.STRONGLY_CONVEX,),
-)
-
-
-def _cocoercive(L: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
-    change = gradient(function, y) - gradient(function, x)
-    return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - change**2 / (2 * L)
 
 
 def _prove_cocoercive() -> Decision:
@@ -363,38 +335,28 @@ def _prove_cocoercive() -> Decision:
     z = y - (gradient(h, y) - gradient(h, x)) / L
     zero = sympy.Integer(0)
     # The value at z cancels: `point` gives it the same symbol in both inequalities
-    added = _tangent(zero, h, sympy.expand(z), x) + _descent(L, h, sympy.expand(z), y)
-    return _identity(sympy.expand(added), sympy.expand(_cocoercive(L, h, y, x)))
+    added = TANGENT.slack(zero, h, sympy.expand(z), x) + DESCENT.slack(L, h, sympy.expand(z), y)
+    return _identity(sympy.expand(added), sympy.expand(COCOERCIVE.slack(L, h, y, x)))
 
 
-COCOERCIVE = Rule(
-    "cocoercive",
-    "F_m(y) >= F_m(x) + <grad F_m(x), y - x> + ||grad F_m(y) - grad F_m(x)||^2 / (2 L), convex and smooth from above",
-    _cocoercive,
-    _prove_cocoercive,
-    (Property.SMOOTH_ABOVE, Property.CONVEX),
-)
+@rule("cocoercive", Property.SMOOTH_ABOVE, Property.CONVEX, prove=_prove_cocoercive)
+def COCOERCIVE(L: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
+    """F_m(y) >= F_m(x) + <grad F_m(x), y - x> + ||grad F_m(y) - grad F_m(x)||^2 / (2 L), convex and smooth from above"""
+    change = gradient(function, y) - gradient(function, x)
+    return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - change**2 / (2 * L)
 
 
-def _stationary(function: Objective, x_star: Minimiser, v: Linear) -> sympy.Expr:
+@rule("stationary", Property.MINIMISER, equality=True)
+def STATIONARY(function: Objective, x_star: Minimiser, v: Linear) -> sympy.Expr:
+    """grad F(x*) = 0 at a minimiser x*"""
     _of(function, x_star)
     return gradient(function, x_star) * v
-
-
-STATIONARY = Rule(
-    "stationary",
-    "grad F(x*) = 0 at a minimiser x*",
-    _stationary,
-    _means,
-    (Property.MINIMISER,),
-    equality=True,
-)
 
 
 DESCENT_OF_MEAN = Rule(
     "smooth from above, of the mean",
     "F(y) <= F(x) + <grad F(x), y - x> + (L/2) ||y - x||^2 for F = sum p_m F_m, the clients' inequalities added up",
-    _descent,
+    DESCENT.slack,
     _means,
     (Property.SMOOTH_ABOVE, Property.WEIGHTS),
     of=Objective,
@@ -443,22 +405,13 @@ class Noise(Error):
     source = StochasticGradient
 
 
-def _fresh(error: Error | Drawn, known: Linear) -> sympy.Expr:
+@rule("noise of mean zero", Property.UNBIASED, equality=True, of=Noise)
+def FRESH(error: Error | Drawn, known: Linear) -> sympy.Expr:
+    """E<noise, v> = 0 for a vector v that is known before the noise is drawn"""
     unknown = vectors_in(known) - error.known
     if unknown:
         raise ValueError(f"{sorted(map(str, unknown))}: not known before {error.vector} is drawn")
     return sympy.expand(error.vector * known)
-
-
-FRESH = Rule(
-    "noise of mean zero",
-    "E<noise, v> = 0 for a vector v that is known before the noise is drawn",
-    _fresh,
-    _means,
-    (Property.UNBIASED,),
-    of=Noise,
-    equality=True,
-)
 
 
 def _each(error: Error, *families: Family) -> None:
@@ -468,31 +421,17 @@ def _each(error: Error, *families: Family) -> None:
         raise ValueError(f"{error.vector}: expected the error of one draw for each of the families {names}")
 
 
-def _variance(sigma: Number, noise: Noise) -> sympy.Expr:
+@rule("bounded variance", Property.VARIANCE)
+def VARIANCE(sigma: Number, noise: Noise) -> sympy.Expr:
+    """E||noise||^2 <= sigma^2"""
     _each(noise)
     return sigma**2 - sympy.expand(noise.vector**2)
-
-
-VARIANCE = Rule("bounded variance", "E||noise||^2 <= sigma^2", _variance, _means, (Property.VARIANCE,))
 
 
 def _in_turn(steps: tuple[Family, ...]) -> None:
     """Raises ValueError for members that work in parallel."""
     if any(family.at_once for family in steps):
         raise ValueError(f"{', '.join(family.name for family in steps)}: expected steps one after another")
-
-
-def _successive(noise: Noise, *families: Family) -> sympy.Expr:
-    _in_turn(families)
-    return _uncorrelated(noise, *families)
-
-
-def _uncorrelated(noise: Noise, *families: Family) -> sympy.Expr:
-    _each(noise, *families)
-    squares, total = noise.vector**2, noise.vector
-    for family in families:
-        squares, total = family.sum(squares), family.sum(total)
-    return squares - sympy.expand(total**2)
 
 
 def _prove_successive() -> Decision:
@@ -503,12 +442,6 @@ def _prove_successive() -> Decision:
     return _identity(tower, past**2 + square)
 
 
-def _silent(sigma: Number, noise: Noise, v: Linear, bound: Number) -> sympy.Expr:
-    if bound != sigma:
-        raise ValueError(f"{bound}: expected {sigma}, which bounds the noise")
-    return sympy.expand(noise.vector * v)
-
-
 def _prove_silent() -> Decision:
     """<noise, v>^2 <= ||noise||^2 ||v||^2 in expectation."""
     cross = sympy.Symbol("cross", real=True)
@@ -516,31 +449,35 @@ def _prove_silent() -> Decision:
     return decide([at_most(noise, 0), at_most(cross**2, noise * v)], [at_least(cross, 0), at_most(cross, 0)])
 
 
-SILENT = Rule(
+@rule(
     "no noise",
-    "E<noise, v> = 0 for every v where sigma = 0",
-    _silent,
-    _prove_silent,
-    (Property.VARIANCE,),
+    Property.VARIANCE,
+    prove=_prove_silent,
     equality=True,
     when=lambda noise, v, bound: (sympy.Eq(bound, 0, evaluate=False),),
 )
-SUCCESSIVE = Rule(
-    "successive noise",
-    "E||sum of noises||^2 = sum of E||noise||^2, if each has mean zero given the noises before it",
-    _successive,
-    _prove_successive,
-    (Property.UNBIASED,),
-    equality=True,
-)
-INDEPENDENT = Rule(
-    "independent noise",
-    "E||sum of noises||^2 = sum of E||noise||^2 over clients that work in parallel, and their successive steps",
-    _uncorrelated,
-    _prove_successive,
-    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
-    equality=True,
-)
+def SILENT(sigma: Number, noise: Noise, v: Linear, bound: Number) -> sympy.Expr:
+    """E<noise, v> = 0 for every v where sigma = 0"""
+    if bound != sigma:
+        raise ValueError(f"{bound}: expected {sigma}, which bounds the noise")
+    return sympy.expand(noise.vector * v)
+
+
+@rule("successive noise", Property.UNBIASED, prove=_prove_successive, equality=True)
+def SUCCESSIVE(noise: Noise, *families: Family) -> sympy.Expr:
+    """E||sum of noises||^2 = sum of E||noise||^2, if each has mean zero given the noises before it"""
+    _in_turn(families)
+    return INDEPENDENT.slack(noise, *families)
+
+
+@rule("independent noise", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_successive, equality=True)
+def INDEPENDENT(noise: Noise, *families: Family) -> sympy.Expr:
+    """E||sum of noises||^2 = sum of E||noise||^2 over clients that work in parallel, and their successive steps"""
+    _each(noise, *families)
+    squares, total = noise.vector**2, noise.vector
+    for family in families:
+        squares, total = family.sum(squares), family.sum(total)
+    return squares - sympy.expand(total**2)
 
 
 # Sampled clients, and how much clients differ
@@ -559,38 +496,22 @@ def _sums_over(family: Family, e: sympy.Expr) -> set[str]:
     return {s.name for s in nested(e) if isinstance(s, Sum) and s.family == family}
 
 
-def _sampled(member: Value | Gradient, mean: Value | Gradient, clients: Family, known: Form) -> sympy.Expr:
+@rule("mean of sampled clients", Property.SAMPLING, Property.EQUAL_WEIGHTS, equality=True)
+def SAMPLED(member: Value | Gradient, mean: Value | Gradient, clients: Family, known: Form) -> sympy.Expr:
+    """given the past, the sum of F_m (or grad F_m) at a point over S sampled clients has the mean S F (or S grad F)"""
     _mean_of_clients(member, mean, clients)
     _apart_from(clients, known * member.at)
     return sympy.expand((clients.sum(member) - clients.mass * mean) * known)
 
 
-SAMPLED = Rule(
-    "mean of sampled clients",
-    "given the past, the sum of F_m (or grad F_m) at a point over S sampled clients has the mean S F (or S grad F)",
-    _sampled,
-    _means,
-    (Property.SAMPLING, Property.EQUAL_WEIGHTS),
-    equality=True,
-)
-
-
-def _mean_of_sample(member: Form, some: Family, every: Family, known: Form) -> sympy.Expr:
+@rule("mean of a sample", Property.SAMPLING, equality=True)
+def MEAN_OF_SAMPLE(member: Form, some: Family, every: Family, known: Form) -> sympy.Expr:
+    """given the past, the sum of v_m over the S sampled clients has the mean S/M times the sum of v_m over all M clients"""
     _apart_from(some, known)
     if not any(some in s.families for s in vectors_in(member)) or _sums_over(some, member):
         raise ValueError(f"{member}: expected a form of each sampled client {some.name}")
     all_ = every.sum(sympy.expand(renamed(member, some, every)))
     return sympy.expand((some.sum(sympy.expand(member)) - some.mass / every.mass * all_) * known)
-
-
-MEAN_OF_SAMPLE = Rule(
-    "mean of a sample",
-    "given the past, the sum of v_m over the S sampled clients has the mean S/M times the sum of v_m over all M clients",
-    _mean_of_sample,
-    _means,
-    (Property.SAMPLING,),
-    equality=True,
-)
 
 
 def _of_sample(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> tuple[Boolean, ...]:
@@ -617,37 +538,18 @@ def _mean_of(member: Vector, mean: Mean | ServerVariate, clients: Family | None 
         raise ValueError(f"{mean}, the mean of {mean.member}: expected that of {member}")
 
 
-def _without_replacement(member: Vector, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
-    _mean_of(member, mean, clients)
-    return _deviation(member, mean, clients, population)
-
-
-def _with_replacement(member: Vector, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
-    _mean_of(member, mean, clients)
-    S = clients.mass
-    return S * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
-
-
 def _prove_with_replacement() -> Decision:
     """S squares; two independent draws have no covariance."""
     S, variance = sympy.symbols("S v", positive=True)
     return _identity(S * variance + S * (S - 1) * 0, S * variance)
 
 
-WITH_REPLACEMENT = Rule(
-    "variance of a sample with replacement",
-    "E||sum of S independent draws - S vbar||^2 = S times the variance of v_m over the population",
-    _with_replacement,
-    _prove_with_replacement,
-    equality=True,
-)
-
-
-def _pair(first: Draw, second: Draw, mean: Mean, member: Vector, population: Number) -> sympy.Expr:
-    _mean_of(member, mean)
-    if first == second or {first.member, second.member} != {member}:
-        raise ValueError(f"{first}, {second}: expected two different draws of {member}")
-    return -spread(member) / (population - 1) - sympy.expand((first - mean) * (second - mean))
+@rule("variance of a sample with replacement", prove=_prove_with_replacement, equality=True)
+def WITH_REPLACEMENT(member: Vector, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
+    """E||sum of S independent draws - S vbar||^2 = S times the variance of v_m over the population"""
+    _mean_of(member, mean, clients)
+    S = clients.mass
+    return S * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
 
 
 def _prove_pair() -> Decision:
@@ -656,64 +558,51 @@ def _prove_pair() -> Decision:
     return _identity((0 - M * variance) / (M * (M - 1)), -variance / (M - 1))
 
 
-PAIR_OF_SAMPLE = Rule(
+@rule(
     "two draws without replacement",
-    "E<v_p - vbar, v_q - vbar> = -variance / (M - 1) for two different draws",
-    _pair,
-    _prove_pair,
-    (Property.SAMPLING,),
+    Property.SAMPLING,
+    prove=_prove_pair,
     equality=True,
     when=lambda first, second, mean, member, population: (at_least(population, 2),),
 )
-WITHOUT_REPLACEMENT = Rule(
-    "variance of a sample",
-    "E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) times the variance of v_m over all M clients",
-    _without_replacement,
-    _prove_without_replacement,
-    (Property.SAMPLING,),
+def PAIR_OF_SAMPLE(first: Draw, second: Draw, mean: Mean, member: Vector, population: Number) -> sympy.Expr:
+    """E<v_p - vbar, v_q - vbar> = -variance / (M - 1) for two different draws"""
+    _mean_of(member, mean)
+    if first == second or {first.member, second.member} != {member}:
+        raise ValueError(f"{first}, {second}: expected two different draws of {member}")
+    return -spread(member) / (population - 1) - sympy.expand((first - mean) * (second - mean))
+
+
+@rule("variance of a sample", Property.SAMPLING, prove=_prove_without_replacement, equality=True, when=_of_sample)
+def WITHOUT_REPLACEMENT(member: Vector, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
+    """E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) times the variance of v_m over all M clients"""
+    _mean_of(member, mean, clients)
+    return _deviation(member, mean, clients, population)
+
+
+@rule(
+    "variance of a sample of clients",
+    Property.SAMPLING,
+    Property.EQUAL_WEIGHTS,
+    prove=_prove_without_replacement,
     equality=True,
     when=_of_sample,
 )
-
-
-def _of_clients(member: Gradient, mean: Gradient, clients: Family, population: Number) -> sympy.Expr:
+def CLIENTS_WITHOUT_REPLACEMENT(member: Gradient, mean: Gradient, clients: Family, population: Number) -> sympy.Expr:
+    """the variance of a sample, for the clients' gradients at a point, whose mean is the gradient of F"""
     _mean_of_clients(member, mean, clients)
     return _deviation(member, mean, clients, population)
 
 
-CLIENTS_WITHOUT_REPLACEMENT = Rule(
-    "variance of a sample of clients",
-    "the variance of a sample, for the clients' gradients at a point, whose mean is the gradient of F",
-    _of_clients,
-    _prove_without_replacement,
-    (Property.SAMPLING, Property.EQUAL_WEIGHTS),
-    equality=True,
-    when=_of_sample,
-)
-
-
-def _exchangeable(of: Local, some: Group, every: Group) -> sympy.Expr:
+@rule("sampled clients are exchangeable", Property.SAMPLING, equality=True)
+def EXCHANGEABLE(of: Local, some: Group, every: Group) -> sympy.Expr:
+    """a function of a client's data at the start of the round has the same E for each sampled client"""
     _alike(of, some, every)
     for steps in (some, every):
         later = {family for v in vectors_in(of(steps)) for family in v.families} - set(steps.clients)
         if later:
             raise ValueError(f"{of(steps)}: expected a vector that a client has at the start of the round")
     return some.sum(of(some)) - some.mass / every.mass * every.sum(of(every))
-
-
-EXCHANGEABLE = Rule(
-    "sampled clients are exchangeable",
-    "a function of a client's data at the start of the round has the same E for each sampled client",
-    _exchangeable,
-    _means,
-    (Property.SAMPLING,),
-    equality=True,
-)
-
-
-def _second_moment(member: Gradient, mean: Gradient, clients: Family) -> sympy.Expr:
-    _mean_of_clients(member, mean, clients)
-    return clients.sum(sympy.expand(member**2)) - clients.mass * (sympy.expand(mean**2) + spread(member))
 
 
 def _prove_second_moment() -> Decision:
@@ -723,44 +612,33 @@ def _prove_second_moment() -> Decision:
     return _identity((M * m**2 + 2 * m * 0 + M * variance) / M, m**2 + variance)
 
 
-SECOND_MOMENT = Rule(
+@rule(
     "second moment of a sampled client",
-    "E||v_m||^2 of a sampled client is ||vbar||^2 plus the variance of v_m over all clients",
-    _second_moment,
-    _prove_second_moment,
-    (Property.SAMPLING, Property.EQUAL_WEIGHTS),
+    Property.SAMPLING,
+    Property.EQUAL_WEIGHTS,
+    prove=_prove_second_moment,
     equality=True,
 )
+def SECOND_MOMENT(member: Gradient, mean: Gradient, clients: Family) -> sympy.Expr:
+    """E||v_m||^2 of a sampled client is ||vbar||^2 plus the variance of v_m over all clients"""
+    _mean_of_clients(member, mean, clients)
+    return clients.sum(sympy.expand(member**2)) - clients.mass * (sympy.expand(mean**2) + spread(member))
 
 
-def _apart_at_optimum(zeta_star: Number, at_optimum: Gradient) -> sympy.Expr:
+@rule("heterogeneity at the optimum", Property.HETEROGENEITY_AT_OPTIMUM)
+def HETEROGENEITY_AT_OPTIMUM(zeta_star: Number, at_optimum: Gradient) -> sympy.Expr:
+    """the clients' gradients at x*, whose mean is 0, have a variance of at most zeta_*^2"""
     own = at_optimum.function
     if not (isinstance(own, Client) and isinstance(at_optimum.at, Minimiser) and at_optimum.at.function == own.mean):
         raise ValueError(f"{at_optimum}: expected the gradient of a client's function at a minimiser of their mean")
     return zeta_star**2 - spread(at_optimum)
 
 
-HETEROGENEITY_AT_OPTIMUM = Rule(
-    "heterogeneity at the optimum",
-    "the clients' gradients at x*, whose mean is 0, have a variance of at most zeta_*^2",
-    _apart_at_optimum,
-    _means,
-    (Property.HETEROGENEITY_AT_OPTIMUM,),
-)
-
-
-def _bounded_spread(beta: Number, zeta: Number, member: Gradient, mean: Gradient) -> sympy.Expr:
+@rule("heterogeneity everywhere", Property.HETEROGENEITY)
+def HETEROGENEITY(beta: Number, zeta: Number, member: Gradient, mean: Gradient) -> sympy.Expr:
+    """the clients' gradients at a point have a variance of at most beta^2 ||grad F||^2 + zeta^2"""
     _mean_of_clients(member, mean)
     return beta**2 * mean**2 + zeta**2 - spread(member)
-
-
-HETEROGENEITY = Rule(
-    "heterogeneity everywhere",
-    "the clients' gradients at a point have a variance of at most beta^2 ||grad F||^2 + zeta^2",
-    _bounded_spread,
-    _means,
-    (Property.HETEROGENEITY,),
-)
 
 
 # Clients with weights, and the mean of their functions
@@ -773,52 +651,36 @@ def _weigh_one(member: Client, mean: Objective, clients: Family) -> None:
         raise ValueError(f"the family {clients.name} of mass {clients.mass}: expected clients with weights of sum 1")
 
 
-def _mean_value(function: Client, mean: Objective, at: Linear, clients: Family) -> sympy.Expr:
+@rule("value of the mean function", Property.WEIGHTS, equality=True)
+def MEAN_VALUE(function: Client, mean: Objective, at: Linear, clients: Family) -> sympy.Expr:
+    """F(x) = sum p_m F_m(x)"""
     _weigh_one(function, mean, clients)
     return value(mean, at) - clients.sum(value(function, at))
 
 
-MEAN_VALUE = Rule(
-    "value of the mean function",
-    "F(x) = sum p_m F_m(x)",
-    _mean_value,
-    _means,
-    (Property.WEIGHTS,),
-    equality=True,
-)
-
-
-def _mean_gradient(function: Client, mean: Objective, at: Linear, clients: Family, v: Linear) -> sympy.Expr:
+@rule("gradient of the mean function", Property.WEIGHTS, equality=True)
+def MEAN_GRADIENT(function: Client, mean: Objective, at: Linear, clients: Family, v: Linear) -> sympy.Expr:
+    """grad F(x) = sum p_m grad F_m(x)"""
     _weigh_one(function, mean, clients)
     return (gradient(mean, at) - clients.sum(gradient(function, at))) * v
 
 
-MEAN_GRADIENT = Rule(
-    "gradient of the mean function",
-    "grad F(x) = sum p_m grad F_m(x)",
-    _mean_gradient,
-    _means,
-    (Property.WEIGHTS,),
-    equality=True,
-)
-
-
-def _convex(function: Client, y: Linear, x: Linear) -> sympy.Expr:
-    return _tangent(sympy.Integer(0), function, y, x)
-
-
-CONVEX = Rule("convex", "F_m(y) >= F_m(x) + <grad F_m(x), y - x>", _convex, _means, (Property.CONVEX,))
-
-
-def _attained(function: Objective, x_star: Minimiser, lowest: Infimum) -> sympy.Expr:
-    _of(function, x_star)
-    return _below(function, x_star, lowest)
+@rule("convex", Property.CONVEX)
+def CONVEX(function: Client, y: Linear, x: Linear) -> sympy.Expr:
+    """F_m(y) >= F_m(x) + <grad F_m(x), y - x>"""
+    return TANGENT.slack(sympy.Integer(0), function, y, x)
 
 
 LOWEST_OF_CLIENT = Rule(
-    "a client's infimum", "F_m(y) >= F_m*", _below, _means, (Property.CLIENTS_BOUNDED_BELOW,), of=Client
+    "a client's infimum", "F_m(y) >= F_m*", BELOW.slack, _means, (Property.CLIENTS_BOUNDED_BELOW,), of=Client
 )
-ATTAINED = Rule("the minimum", "F(x*) = F*", _attained, _means, (Property.MINIMISER,), equality=True)
+
+
+@rule("the minimum", Property.MINIMISER, equality=True)
+def ATTAINED(function: Objective, x_star: Minimiser, lowest: Infimum) -> sympy.Expr:
+    """F(x*) = F*"""
+    _of(function, x_star)
+    return BELOW.slack(function, x_star, lowest)
 
 
 def _errors(kind: type[Error], of: Local, squares: Members, weighted: Members) -> sympy.Expr:
@@ -833,10 +695,6 @@ def _errors(kind: type[Error], of: Local, squares: Members, weighted: Members) -
     return squares.sum(sympy.expand(of(squares).vector ** 2)) - weighted.sum(of(weighted).vector) ** 2
 
 
-def _weighted_noise(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
-    return _errors(Noise, of, squares, weighted)
-
-
 def _prove_weighted() -> Decision:
     """By induction over the clients: E||P + p u||^2 = E||P||^2 + p^2 E||u||^2, since E[u | the others] = 0."""
     past, u, square, p = sympy.symbols("P u v p", real=True)
@@ -845,32 +703,30 @@ def _prove_weighted() -> Decision:
     return _identity(tower, past**2 + p**2 * square)
 
 
-INDEPENDENT_WEIGHTED = Rule(
-    "independent noise, weighted",
-    "E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work in parallel",
-    _weighted_noise,
-    _prove_weighted,
-    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
-    equality=True,
+@rule(
+    "independent noise, weighted", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_weighted, equality=True
 )
+def INDEPENDENT_WEIGHTED(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
+    """E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work in parallel"""
+    return _errors(Noise, of, squares, weighted)
 
 
-def _alike_clients(of: Local, every: Group, weighted: Members, known: Linear) -> sympy.Expr:
+@rule("equal weights", Property.EQUAL_WEIGHTS, equality=True)
+def EQUAL_SHARES(of: Local, every: Group, weighted: Members, known: Linear) -> sympy.Expr:
+    """sum v_m over all M clients is M times sum p_m v_m, where p_m = 1/M"""
     _alike(of, every, weighted)
     return sympy.expand((every.sum(of(every)) - every.mass * weighted.sum(of(weighted))) * known)
 
 
-EQUAL_SHARES = Rule(
-    "equal weights",
-    "sum v_m over all M clients is M times sum p_m v_m, where p_m = 1/M",
-    _alike_clients,
-    _means,
-    (Property.EQUAL_WEIGHTS,),
+@rule(
+    "variance of a sample, written out",
+    Property.SAMPLING,
+    prove=_prove_without_replacement,
     equality=True,
+    when=lambda of, sample, population: (at_least(population.mass, 2), at_most(sample.mass, population.mass)),
 )
-
-
-def _sample_of(of: Local, sample: Group, population: Group) -> sympy.Expr:
+def SAMPLE_OF(of: Local, sample: Group, population: Group) -> sympy.Expr:
+    """E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) sum ||v_m - vbar||^2 / M over all M clients"""
     _alike(of, sample, population)
     S, M = sample.mass, population.mass
     mean = population.sum(of(population)) / M
@@ -878,35 +734,17 @@ def _sample_of(of: Local, sample: Group, population: Group) -> sympy.Expr:
     return S * (M - S) / (M - 1) * variance - sympy.expand((sample.sum(of(sample)) - S * mean) ** 2)
 
 
-SAMPLE_OF = Rule(
-    "variance of a sample, written out",
-    "E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) sum ||v_m - vbar||^2 / M over all M clients",
-    _sample_of,
-    _prove_without_replacement,
-    (Property.SAMPLING,),
-    equality=True,
-    when=lambda of, sample, population: (at_least(population.mass, 2), at_most(sample.mass, population.mass)),
-)
-
-
-def _bounded_step(G: Number, step: Step, rate: Number) -> sympy.Expr:
-    return rate**2 * G**2 - step**2
-
-
 def _prove_bounded_step() -> Decision:
     """||eta g||^2 = eta^2 ||g||^2 <= rate^2 G^2."""
     eta, rate, g, G = sympy.symbols("eta rate g G", nonnegative=True)
     given = [sympy.Le(eta, rate, evaluate=False), sympy.Le(g**2, G**2, evaluate=False)]
-    return decide(given, sympy.Ge(_bounded_step(G, eta * g, rate), 0, evaluate=False))
+    return decide(given, sympy.Ge(BOUNDED_STEP.slack(G, eta * g, rate), 0, evaluate=False))
 
 
-BOUNDED_STEP = Rule(
-    "bounded step",
-    "E||eta g||^2 <= rate^2 G^2 for a step eta g whose learning rate eta is at most `rate`",
-    _bounded_step,
-    _prove_bounded_step,
-    (Property.BOUNDED_GRADIENT,),
-)
+@rule("bounded step", Property.BOUNDED_GRADIENT, prove=_prove_bounded_step)
+def BOUNDED_STEP(G: Number, step: Step, rate: Number) -> sympy.Expr:
+    """E||eta g||^2 <= rate^2 G^2 for a step eta g whose learning rate eta is at most `rate`"""
+    return rate**2 * G**2 - step**2
 
 
 # Binarisation: S(v) - v is a noise that is drawn after v
@@ -921,7 +759,7 @@ class Rounding(Error):
 BINARISED = Rule(
     "binarisation of mean zero",
     "E<S(v) - v, u> = 0 for a vector u that is known before v is binarised",
-    _fresh,
+    FRESH.slack,
     _means,
     (Property.UNBIASED_BINARISATION,),
     of=Rounding,
@@ -929,80 +767,52 @@ BINARISED = Rule(
 )
 
 
-def _binarisation_error(q: Number, error: Rounding) -> sympy.Expr:
+@rule("error of binarisation", Property.BINARISATION)
+def BINARISATION_ERROR(q: Number, error: Rounding) -> sympy.Expr:
+    """E||S(v) - v||^2 <= q^2 ||v||^2"""
     return q**2 * sympy.expand(error.drawn.binarised**2) - sympy.expand(error.vector**2)
 
 
-def _weighted_rounding(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
-    return _errors(Rounding, of, squares, weighted)
-
-
-BINARISATION_ERROR = Rule(
-    "error of binarisation",
-    "E||S(v) - v||^2 <= q^2 ||v||^2",
-    _binarisation_error,
-    _means,
-    (Property.BINARISATION,),
-)
-INDEPENDENT_BINARISATION = Rule(
+@rule(
     "independent binarisation",
-    "E||sum p_m (S(v_m) - v_m)||^2 = sum p_m^2 E||S(v_m) - v_m||^2, the clients' binarisations independent",
-    _weighted_rounding,
-    _prove_weighted,
-    (Property.UNBIASED_BINARISATION, Property.INDEPENDENT_COMPRESSORS),
+    Property.UNBIASED_BINARISATION,
+    Property.INDEPENDENT_COMPRESSORS,
+    prove=_prove_weighted,
     equality=True,
 )
+def INDEPENDENT_BINARISATION(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
+    """E||sum p_m (S(v_m) - v_m)||^2 = sum p_m^2 E||S(v_m) - v_m||^2, the clients' binarisations independent"""
+    return _errors(Rounding, of, squares, weighted)
 
 
 # The clients' functions and their mean; the mean can be smooth even if they are not
 
 
-def _sum_value(clients: Family, member: Client, mean: Objective, at: Linear) -> sympy.Expr:
+@rule("sum of the clients' values", Property.EQUAL_WEIGHTS, equality=True)
+def SUM_VALUE(clients: Family, member: Client, mean: Objective, at: Linear) -> sympy.Expr:
+    """sum over the clients of F_m(x) = M F(x)"""
     _are_clients(member, mean, clients)
     return clients.sum(value(member, at)) - clients.mass * value(mean, at)
 
 
-SUM_VALUE = Rule(
-    "sum of the clients' values",
-    "sum over the clients of F_m(x) = M F(x)",
-    _sum_value,
-    _means,
-    (Property.EQUAL_WEIGHTS,),
-    equality=True,
-)
-
-
-def _sum_gradient(clients: Family, member: Client, mean: Objective, at: Linear, v: Linear) -> sympy.Expr:
+@rule("sum of the clients' gradients", Property.EQUAL_WEIGHTS, equality=True)
+def SUM_GRADIENT(clients: Family, member: Client, mean: Objective, at: Linear, v: Linear) -> sympy.Expr:
+    """<sum over the clients of grad F_m(x), v> = M <grad F(x), v>"""
     _are_clients(member, mean, clients)
     return sympy.expand((clients.sum(gradient(member, at)) - clients.mass * gradient(mean, at)) * v)
 
 
-SUM_GRADIENT = Rule(
-    "sum of the clients' gradients",
-    "<sum over the clients of grad F_m(x), v> = M <grad F(x), v>",
-    _sum_gradient,
-    _means,
-    (Property.EQUAL_WEIGHTS,),
-    equality=True,
-)
-
-
-def _dissimilar(G: Number, clients: Family, member: Client, mean: Objective, at: Linear) -> sympy.Expr:
+@rule("bounded gradient dissimilarity", Property.DISSIMILARITY)
+def DISSIMILAR(G: Number, clients: Family, member: Client, mean: Objective, at: Linear) -> sympy.Expr:
+    """sum over the clients of ||grad F_m(x) - grad F(x)||^2 <= M G^2"""
     _are_clients(member, mean, clients)
     return clients.mass * G**2 - clients.sum(sympy.expand((gradient(member, at) - gradient(mean, at)) ** 2))
 
 
-DISSIMILAR = Rule(
-    "bounded gradient dissimilarity",
-    "sum over the clients of ||grad F_m(x) - grad F(x)||^2 <= M G^2",
-    _dissimilar,
-    _means,
-    (Property.DISSIMILARITY,),
-)
 LIPSCHITZ_OF_MEAN = Rule(
     "Lipschitz gradient of the mean",
     "||grad F(y) - grad F(x)||^2 <= L^2 ||y - x||^2",
-    _lipschitz,
+    LIPSCHITZ.slack,
     _means,
     (Property.SMOOTH_MEAN,),
     of=Objective,
@@ -1018,16 +828,11 @@ def _prove_descent() -> Decision:
 SMOOTH_DESCENT = Rule(
     "smooth mean from above",
     "F(y) <= F(x) + <grad F(x), y - x> + (L/2) ||y - x||^2 where F is two-sided smooth",
-    _descent,
+    DESCENT.slack,
     _prove_descent,
     (Property.SMOOTH_MEAN,),
     of=Objective,
 )
-
-
-def _gradient_and_gap(L: Number, function: Objective, x: Linear, x_star: Minimiser) -> sympy.Expr:
-    _of(function, x_star)
-    return 2 * L * (value(function, x) - value(function, x_star)) - gradient(function, x) ** 2
 
 
 def _prove_gradient_and_gap() -> Decision:
@@ -1035,54 +840,40 @@ def _prove_gradient_and_gap() -> Decision:
     L, h = sympy.Symbol("L", positive=True), Alone("h")
     x, x_star = sympy.Symbol("x", real=True), Minimiser("x*", h)
     y = sympy.expand(x - gradient(h, x) / L)
-    added = _descent(L, h, y, x) + value(h, y) - value(h, x_star)
-    return _identity(sympy.expand(2 * L * added), _gradient_and_gap(L, h, x, x_star))
+    added = DESCENT.slack(L, h, y, x) + value(h, y) - value(h, x_star)
+    return _identity(sympy.expand(2 * L * added), GRADIENT_AND_GAP.slack(L, h, x, x_star))
 
 
-GRADIENT_AND_GAP = Rule(
-    "gradient and gap",
-    "||grad F(x)||^2 <= 2 L (F(x) - F(x*)) where F is smooth and x* minimises it",
-    _gradient_and_gap,
-    _prove_gradient_and_gap,
-    (Property.SMOOTH_MEAN, Property.MINIMISER),
-)
-
-
-def _perturbed(mu: Number, L: Number, function: Client, x: Linear, y: Linear, z: Linear) -> sympy.Expr:
-    gap = value(function, z) - value(function, y)
-    return gradient(function, x) * (z - y) - gap - mu / 4 * (y - z) ** 2 + L * (z - x) ** 2
+@rule("gradient and gap", Property.SMOOTH_MEAN, Property.MINIMISER, prove=_prove_gradient_and_gap)
+def GRADIENT_AND_GAP(L: Number, function: Objective, x: Linear, x_star: Minimiser) -> sympy.Expr:
+    """||grad F(x)||^2 <= 2 L (F(x) - F(x*)) where F is smooth and x* minimises it"""
+    _of(function, x_star)
+    return 2 * L * (value(function, x) - value(function, x_star)) - gradient(function, x) ** 2
 
 
 def _prove_perturbed() -> Decision:
     """Strong convexity from x to y and to z, twice smoothness from above from x to z, and a square."""
     mu, L = sympy.symbols("mu L", nonnegative=True)
     h, (x, y, z) = Alone("h"), sympy.symbols("x y z", real=True)
-    added = _tangent(mu, h, y, x) + _tangent(mu, h, z, x) + 2 * _descent(L, h, z, x)
-    return _identity(sympy.expand(added + mu / 4 * (y - 2 * x + z) ** 2), sympy.expand(_perturbed(mu, L, h, x, y, z)))
+    added = TANGENT.slack(mu, h, y, x) + TANGENT.slack(mu, h, z, x) + 2 * DESCENT.slack(L, h, z, x)
+    return _identity(
+        sympy.expand(added + mu / 4 * (y - 2 * x + z) ** 2), sympy.expand(PERTURBED.slack(mu, L, h, x, y, z))
+    )
 
 
-PERTURBED = Rule(
-    "perturbed strong convexity",
-    "<grad F_m(x), z - y> >= F_m(z) - F_m(y) + (mu/4) ||y - z||^2 - L ||z - x||^2",
-    _perturbed,
-    _prove_perturbed,
-    (Property.STRONGLY_CONVEX, Property.SMOOTH_ABOVE),
-)
+@rule("perturbed strong convexity", Property.STRONGLY_CONVEX, Property.SMOOTH_ABOVE, prove=_prove_perturbed)
+def PERTURBED(mu: Number, L: Number, function: Client, x: Linear, y: Linear, z: Linear) -> sympy.Expr:
+    """<grad F_m(x), z - y> >= F_m(z) - F_m(y) + (mu/4) ||y - z||^2 - L ||z - x||^2"""
+    gap = value(function, z) - value(function, y)
+    return gradient(function, x) * (z - y) - gap - mu / 4 * (y - z) ** 2 + L * (z - x) ** 2
 
 
-def _smooth_samples(L: Number, at_y: StochasticGradient, at_x: StochasticGradient) -> sympy.Expr:
+@rule("Lipschitz stochastic gradient", Property.SMOOTH_SAMPLES)
+def SMOOTH_SAMPLE(L: Number, at_y: StochasticGradient, at_x: StochasticGradient) -> sympy.Expr:
+    """||g(y) - g(x)||^2 <= L^2 ||y - x||^2 for the gradients on one mini-batch"""
     if at_y.batch is None or (at_y.batch, at_y.function) != (at_x.batch, at_x.function):
         raise ValueError(f"{at_y}, {at_x}: expected gradients of one function on one mini-batch")
     return L**2 * (at_y.at - at_x.at) ** 2 - (at_y - at_x) ** 2
-
-
-SMOOTH_SAMPLE = Rule(
-    "Lipschitz stochastic gradient",
-    "||g(y) - g(x)||^2 <= L^2 ||y - x||^2 for the gradients on one mini-batch",
-    _smooth_samples,
-    _means,
-    (Property.SMOOTH_SAMPLES,),
-)
 
 
 # Samples for each block of coordinates
@@ -1115,11 +906,6 @@ class Sample:
         return renamed(e, self.every, self.some)
 
 
-def _apart_from_sample(sample: Sample, e: Form) -> sympy.Expr:
-    some, every = sample.some, sample.every
-    return sympy.expand(some.sum(e) - some.mass / every.mass * every.sum(sample.of_all(e)))
-
-
 def _prove_apart_from_sample() -> Decision:
     """A client is in a sample of K of M with probability K/M; this holds for the sample of each block."""
     K, M = sympy.symbols("K M", positive=True)
@@ -1127,21 +913,11 @@ def _prove_apart_from_sample() -> Decision:
     return _identity(sympy.gammasimp(one.rewrite(sympy.gamma)), K / M)
 
 
-APART = Rule(
-    "mean over a sample for each block",
-    "the sum over K sampled clients has the mean K/M times the sum over all, for vectors independent of the sample",
-    _apart_from_sample,
-    _prove_apart_from_sample,
-    (Property.BLOCK_SAMPLING,),
-    equality=True,
-)
-
-
-def _block_variance(sample: Sample, v: Linear) -> sympy.Expr:
-    K, M, of_all = sample.some.mass, sample.every.mass, sample.of_all(v)
-    pairs = K * (K - 1) / (M * (M - 1)) * sample.every.sum(of_all) ** 2
-    singles = K * (M - K) / (M * (M - 1)) * sample.every.sum(sympy.expand(of_all**2))
-    return sympy.expand(pairs + singles - sample.some.sum(v) ** 2)
+@rule("mean over a sample for each block", Property.BLOCK_SAMPLING, prove=_prove_apart_from_sample, equality=True)
+def APART(sample: Sample, e: Form) -> sympy.Expr:
+    """the sum over K sampled clients has the mean K/M times the sum over all, for vectors independent of the sample"""
+    some, every = sample.some, sample.every
+    return sympy.expand(some.sum(e) - some.mass / every.mass * every.sum(sample.of_all(e)))
 
 
 def _prove_block_variance() -> Decision:
@@ -1153,25 +929,19 @@ def _prove_block_variance() -> Decision:
     return _identity(found, K * (K - 1) / (M * (M - 1)) * square + K * (M - K) / (M * (M - 1)) * squares)
 
 
-BLOCK_VARIANCE = Rule(
+@rule(
     "square of a sample for each block",
-    "E||sum of the sampled v_i||^2 = K (K - 1)/(M (M - 1)) ||sum v_i||^2 + K (M - K)/(M (M - 1)) sum ||v_i||^2, M > 1",
-    _block_variance,
-    _prove_block_variance,
-    (Property.BLOCK_SAMPLING,),
+    Property.BLOCK_SAMPLING,
+    prove=_prove_block_variance,
     equality=True,
     when=lambda sample, v: (at_least(sample.every.mass, 2), at_most(sample.some.mass, sample.every.mass)),
 )
-
-
-def _renewed(of: Form, after: Renewed, new: Linear, sample: Sample) -> sympy.Expr:
-    """of: a square that contains `after`, a vector of each client; new: the new value of a sampled block of `after`."""
-    if sample.every not in after.families or any(after in nested(part) for one in vectors_in(of) for part in one.parts):
-        raise ValueError(f"{of}: expected a square of {after}, a vector of each client {sample.every.name}")
-    old, member = of.subs(after, after.before), renamed(after, sample.every, sample.some)
-    change = renamed(of, sample.every, sample.some).subs(member, new) - renamed(old, sample.every, sample.some)
-    every = sample.every.sum(sympy.expand(of)) - sample.every.sum(sympy.expand(old))
-    return sympy.expand(every - sample.some.sum(sympy.expand(change)))
+def BLOCK_VARIANCE(sample: Sample, v: Linear) -> sympy.Expr:
+    """E||sum of the sampled v_i||^2 = K (K - 1)/(M (M - 1)) ||sum v_i||^2 + K (M - K)/(M (M - 1)) sum ||v_i||^2, M > 1"""
+    K, M, of_all = sample.some.mass, sample.every.mass, sample.of_all(v)
+    pairs = K * (K - 1) / (M * (M - 1)) * sample.every.sum(of_all) ** 2
+    singles = K * (M - K) / (M * (M - 1)) * sample.every.sum(sympy.expand(of_all**2))
+    return sympy.expand(pairs + singles - sample.some.sum(v) ** 2)
 
 
 def _prove_renewed() -> Decision:
@@ -1180,18 +950,17 @@ def _prove_renewed() -> Decision:
     return _identity((kept + new) - (kept + old), new - old)
 
 
-RENEWED = Rule(
-    "renewed where sampled",
-    "of vectors v_i whose sampled blocks are renewed, sum h(v_i) grows by the sampled blocks' h(new) - h(old), h a square",
-    _renewed,
-    _prove_renewed,
-    equality=True,
-)
-
-
-def _controlled(clients: Family, member: Variate, server: ServerVariate, v: Linear) -> sympy.Expr:
-    _mean_of(member, server, clients)
-    return sympy.expand((clients.sum(member) - clients.mass * server) * v)
+@rule("renewed where sampled", prove=_prove_renewed, equality=True)
+def RENEWED(of: Form, after: Renewed, new: Linear, sample: Sample) -> sympy.Expr:
+    """of vectors v_i whose sampled blocks are renewed, sum h(v_i) grows by the sampled blocks' h(new) - h(old), h a
+    square"""
+    # of: a square that contains `after`, a vector of each client; new: the new value of a sampled block of `after`
+    if sample.every not in after.families or any(after in nested(part) for one in vectors_in(of) for part in one.parts):
+        raise ValueError(f"{of}: expected a square of {after}, a vector of each client {sample.every.name}")
+    old, member = of.subs(after, after.before), renamed(after, sample.every, sample.some)
+    change = renamed(of, sample.every, sample.some).subs(member, new) - renamed(old, sample.every, sample.some)
+    every = sample.every.sum(sympy.expand(of)) - sample.every.sum(sympy.expand(old))
+    return sympy.expand(every - sample.some.sum(sympy.expand(change)))
 
 
 def _prove_controlled() -> Decision:
@@ -1201,31 +970,23 @@ def _prove_controlled() -> Decision:
     return _identity(c + change / M, (total + change) / M)
 
 
-CONTROLLED = Rule(
-    "control variates and their mean",
-    "the server's control variate is the mean of the clients', in every round as at the start",
-    _controlled,
-    _prove_controlled,
-    (Property.INITIAL_VARIATES,),
-    equality=True,
-)
+@rule("control variates and their mean", Property.INITIAL_VARIATES, prove=_prove_controlled, equality=True)
+def CONTROLLED(clients: Family, member: Variate, server: ServerVariate, v: Linear) -> sympy.Expr:
+    """the server's control variate is the mean of the clients', in every round as at the start"""
+    _mean_of(member, server, clients)
+    return sympy.expand((clients.sum(member) - clients.mass * server) * v)
 
 
 # Numbers
 
 
-def _one_minus(u: Number) -> sympy.Expr:
+@rule("1 - u <= exp(-u)", prove=below_exponential)
+def ONE_MINUS(u: Number) -> sympy.Expr:
+    """for every u; to a power n >= 0 where 1 - u >= 0"""
     return sympy.exp(-u) - (1 - u)
 
 
-ONE_MINUS = Rule("1 - u <= exp(-u)", "for every u; to a power n >= 0 where 1 - u >= 0", _one_minus, below_exponential)
-
-
 # Sums over clients, steps and rounds
-
-
-def _sums_commute(v: Form, one: Family, other: Family, u: Form) -> sympy.Expr:
-    return (one.sum(other.sum(v)) - other.sum(one.sum(v))) * u
 
 
 def _prove_sums_commute() -> Decision:
@@ -1235,19 +996,10 @@ def _prove_sums_commute() -> Decision:
     return _identity(one.sum(so_far + further), one.sum(so_far) + one.sum(further))
 
 
-SUMS_COMMUTE = Rule(
-    "sums commute",
-    "sum_i sum_k v_ik = sum_k sum_i v_ik",
-    _sums_commute,
-    _prove_sums_commute,
-    equality=True,
-)
-
-
-def _jensen_part(of: Local, some: Steps, every: Steps) -> sympy.Expr:
-    _is_part(of, some, every)
-    n = sympy.Mul(*(family.mass for family in every.families))
-    return n * every.sum(sympy.expand(of(every) ** 2)) - some.sum(of(some)) ** 2
+@rule("sums commute", prove=_prove_sums_commute, equality=True)
+def SUMS_COMMUTE(v: Form, one: Family, other: Family, u: Form) -> sympy.Expr:
+    """sum_i sum_k v_ik = sum_k sum_i v_ik"""
+    return (one.sum(other.sum(v)) - other.sum(one.sum(v))) * u
 
 
 def _prove_jensen_part() -> Decision:
@@ -1256,12 +1008,12 @@ def _prove_jensen_part() -> Decision:
     return decide([sympy.Le(c, n)], sympy.Ge(n * (part + rest), c * part, evaluate=False))
 
 
-JENSEN_PART = Rule(
-    "Jensen for part of a family",
-    "||sum of some of n vectors||^2 <= n times the sum of all n squares",
-    _jensen_part,
-    _prove_jensen_part,
-)
+@rule("Jensen for part of a family", prove=_prove_jensen_part)
+def JENSEN_PART(of: Local, some: Steps, every: Steps) -> sympy.Expr:
+    """||sum of some of n vectors||^2 <= n times the sum of all n squares"""
+    _is_part(of, some, every)
+    n = sympy.Mul(*(family.mass for family in every.families))
+    return n * every.sum(sympy.expand(of(every) ** 2)) - some.sum(of(some)) ** 2
 
 
 @dataclass(frozen=True)
@@ -1275,62 +1027,34 @@ class Rounds:
     last: Vector
 
 
-def _telescoped(run: Rounds, of: Local) -> sympy.Expr:
-    one = sympy.expand(of(run.after) - of(run.before))
-    return run.family.sum(tagged(one, run.family)) - of(run.last) + of(run.first)
-
-
 def _prove_telescoped() -> Decision:
     """By induction over the rounds: the change of one more round leads from the old last model to the new one."""
     first, last, now = sympy.symbols("first last now", real=True)
     return _identity((last - first) + (now - last), now - first)
 
 
-TELESCOPED = Rule(
-    "changes add up",
-    "the sum of the changes of all rounds is the change from the first model to the last",
-    _telescoped,
-    _prove_telescoped,
-    equality=True,
-)
+@rule("changes add up", prove=_prove_telescoped, equality=True)
+def TELESCOPED(run: Rounds, of: Local) -> sympy.Expr:
+    """the sum of the changes of all rounds is the change from the first model to the last"""
+    one = sympy.expand(of(run.after) - of(run.before))
+    return run.family.sum(tagged(one, run.family)) - of(run.last) + of(run.first)
 
 
 # One function, and the mean of the clients' functions
 
 
-def _alike_function(own: Client, function: Objective, x: Linear, v: Linear) -> sympy.Expr:
+@rule("identical clients", Property.HOMOGENEOUS, equality=True)
+def IDENTICAL(own: Client, function: Objective, x: Linear, v: Linear) -> sympy.Expr:
+    """grad F_m(x) = grad F(x)"""
     _are_clients(own, function)
     return sympy.expand((gradient(own, x) - gradient(function, x)) * v)
 
 
-IDENTICAL = Rule(
-    "identical clients",
-    "grad F_m(x) = grad F(x)",
-    _alike_function,
-    _means,
-    (Property.HOMOGENEOUS,),
-    equality=True,
-)
-
-
-def _gradient_of_mean(own: Client, function: Objective, x: Linear, clients: Family, v: Linear) -> sympy.Expr:
+@rule("gradient of the mean", Property.EQUAL_WEIGHTS, equality=True)
+def GRADIENT_OF_MEAN(own: Client, function: Objective, x: Linear, clients: Family, v: Linear) -> sympy.Expr:
+    """grad F(x) is the mean of the clients' grad F_m(x)"""
     _are_clients(own, function, clients)
     return sympy.expand((gradient(function, x) - clients.sum(gradient(own, x)) / clients.mass) * v)
-
-
-GRADIENT_OF_MEAN = Rule(
-    "gradient of the mean",
-    "grad F(x) is the mean of the clients' grad F_m(x)",
-    _gradient_of_mean,
-    _means,
-    (Property.EQUAL_WEIGHTS,),
-    equality=True,
-)
-
-
-def _small_gradient(L: Number, function: Objective, x: Linear, lowest: Infimum) -> sympy.Expr:
-    _of(function, lowest)
-    return 2 * L * (value(function, x) - lowest) - gradient(function, x) ** 2
 
 
 def _prove_small_gradient() -> Decision:
@@ -1338,83 +1062,62 @@ def _prove_small_gradient() -> Decision:
     L, h = sympy.Symbol("L", positive=True), Alone("h")
     x, lowest = sympy.Symbol("x", real=True), Infimum("h*", h)
     z = sympy.expand(x - gradient(h, x) / L)
-    added = _descent(L, h, z, x) + _below(h, z, lowest)
-    return _identity(sympy.expand(2 * L * added), sympy.expand(_small_gradient(L, h, x, lowest)))
+    added = DESCENT.slack(L, h, z, x) + BELOW.slack(h, z, lowest)
+    return _identity(sympy.expand(2 * L * added), sympy.expand(SMALL_GRADIENT.slack(L, h, x, lowest)))
 
 
-SMALL_GRADIENT = Rule(
-    "gradient by the gap",
-    "||grad F(x)||^2 <= 2 L (F(x) - F*), for F = sum p_m F_m smooth from above and bounded below",
-    _small_gradient,
-    _prove_small_gradient,
-    (Property.SMOOTH_ABOVE, Property.WEIGHTS, Property.BOUNDED_BELOW),
+@rule(
+    "gradient by the gap", Property.SMOOTH_ABOVE, Property.WEIGHTS, Property.BOUNDED_BELOW, prove=_prove_small_gradient
 )
+def SMALL_GRADIENT(L: Number, function: Objective, x: Linear, lowest: Infimum) -> sympy.Expr:
+    """||grad F(x)||^2 <= 2 L (F(x) - F*), for F = sum p_m F_m smooth from above and bounded below"""
+    _of(function, lowest)
+    return 2 * L * (value(function, x) - lowest) - gradient(function, x) ** 2
 
 
-def _polyak(mu: Number, function: Objective, x: Linear, lowest: Infimum) -> sympy.Expr:
+@rule("Polyak-Lojasiewicz", Property.POLYAK)
+def POLYAK(mu: Number, function: Objective, x: Linear, lowest: Infimum) -> sympy.Expr:
+    """||grad F(x)||^2 >= 2 mu (F(x) - F*)"""
     _of(function, lowest)
     return gradient(function, x) ** 2 - 2 * mu * (value(function, x) - lowest)
 
 
-POLYAK = Rule("Polyak-Lojasiewicz", "||grad F(x)||^2 >= 2 mu (F(x) - F*)", _polyak, _means, (Property.POLYAK,))
-
-
-def _own_minimiser(mu: Number, own: Client, x_own: Minimiser, v: Linear) -> sympy.Expr:
+@rule("a client's own minimiser", Property.STRONGLY_CONVEX, equality=True)
+def OWN_MINIMISER(mu: Number, own: Client, x_own: Minimiser, v: Linear) -> sympy.Expr:
+    """grad F_m = 0 at the minimiser of F_m, which a strongly convex function has"""
     _of(own, x_own)
     if not mu.is_positive:
         raise ValueError(f"mu = {mu}: expected it positive, or a client's function may have no minimiser")
     return sympy.expand(gradient(own, x_own) * v)
 
 
-OWN_MINIMISER = Rule(
-    "a client's own minimiser",
-    "grad F_m = 0 at the minimiser of F_m, which a strongly convex function has",
-    _own_minimiser,
-    _means,
-    (Property.STRONGLY_CONVEX,),
-    equality=True,
-)
-
-
-def _monotone(mu: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
-    change = gradient(function, y) - gradient(function, x)
-    return sympy.expand(change * (y - x) - mu * (y - x) ** 2)
-
-
 def _prove_monotone() -> Decision:
     """The sum of the two tangent inequalities."""
     h, (mu, x, y) = Alone("h"), sympy.symbols("mu x y", real=True)
-    return _identity(sympy.expand(_tangent(mu, h, y, x) + _tangent(mu, h, x, y)), _monotone(mu, h, y, x))
+    return _identity(sympy.expand(TANGENT.slack(mu, h, y, x) + TANGENT.slack(mu, h, x, y)), MONOTONE.slack(mu, h, y, x))
 
 
-MONOTONE = Rule(
-    "strongly monotone",
-    "<grad F_m(y) - grad F_m(x), y - x> >= mu ||y - x||^2",
-    _monotone,
-    _prove_monotone,
-    (Property.STRONGLY_CONVEX,),
-)
-
-
-def _cocoercive_pair(L: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
+@rule("strongly monotone", Property.STRONGLY_CONVEX, prove=_prove_monotone)
+def MONOTONE(mu: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
+    """<grad F_m(y) - grad F_m(x), y - x> >= mu ||y - x||^2"""
     change = gradient(function, y) - gradient(function, x)
-    return sympy.expand(change * (y - x) - change**2 / L)
+    return sympy.expand(change * (y - x) - mu * (y - x) ** 2)
 
 
 def _prove_cocoercive_pair() -> Decision:
     """The sum of cocoercivity in both directions."""
     L, h = sympy.Symbol("L", positive=True), Alone("h")
     x, y = sympy.symbols("x y", real=True)
-    return _identity(sympy.expand(_cocoercive(L, h, y, x) + _cocoercive(L, h, x, y)), _cocoercive_pair(L, h, y, x))
+    return _identity(
+        sympy.expand(COCOERCIVE.slack(L, h, y, x) + COCOERCIVE.slack(L, h, x, y)), COCOERCIVE_PAIR.slack(L, h, y, x)
+    )
 
 
-COCOERCIVE_PAIR = Rule(
-    "cocoercive, both ways",
-    "<grad F_m(y) - grad F_m(x), y - x> >= ||grad F_m(y) - grad F_m(x)||^2 / L, convex and smooth from above",
-    _cocoercive_pair,
-    _prove_cocoercive_pair,
-    (Property.SMOOTH_ABOVE, Property.CONVEX),
-)
+@rule("cocoercive, both ways", Property.SMOOTH_ABOVE, Property.CONVEX, prove=_prove_cocoercive_pair)
+def COCOERCIVE_PAIR(L: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
+    """<grad F_m(y) - grad F_m(x), y - x> >= ||grad F_m(y) - grad F_m(x)||^2 / L, convex and smooth from above"""
+    change = gradient(function, y) - gradient(function, x)
+    return sympy.expand(change * (y - x) - change**2 / L)
 
 
 # A quadratic penalty: F + (phi/2) ||x||^2
@@ -1426,24 +1129,15 @@ def _of_penalised(function: Objective, phi: sympy.Expr, lowest: PenalisedInfimum
         raise ValueError(f"{lowest}, of the penalty {lowest.penalty}: expected {phi}")
 
 
-def _penalised_infimum(function: Objective, x: Linear, phi: Number, lowest: PenalisedInfimum) -> sympy.Expr:
-    _of_penalised(function, phi, lowest)
-    return value(function, x) + phi / 2 * x**2 - lowest
-
-
-PENALISED_INFIMUM = Rule(
+@rule(
     "infimum with the penalty",
-    "F(x) + (phi/2) ||x||^2, phi > 0, is at least its infimum, which is finite for a convex F",
-    _penalised_infimum,
-    _means,
-    (Property.CONVEX_MEAN,),
+    Property.CONVEX_MEAN,
     when=lambda function, x, phi, lowest: (sympy.Gt(phi, 0, evaluate=False),),
 )
-
-
-def _penalised_smooth(L: Number, function: Client, phi: Number, y: Linear, x: Linear) -> sympy.Expr:
-    change = gradient(function, y) - gradient(function, x) + phi * (y - x)
-    return sympy.expand((L + phi) ** 2 * (y - x) ** 2 - change**2)
+def PENALISED_INFIMUM(function: Objective, x: Linear, phi: Number, lowest: PenalisedInfimum) -> sympy.Expr:
+    """F(x) + (phi/2) ||x||^2, phi > 0, is at least its infimum, which is finite for a convex F"""
+    _of_penalised(function, phi, lowest)
+    return value(function, x) + phi / 2 * x**2 - lowest
 
 
 def _prove_penalised_smooth() -> Decision:
@@ -1454,20 +1148,16 @@ def _prove_penalised_smooth() -> Decision:
     return decide(given, sympy.Le((u + phi * d) ** 2, (L + phi) ** 2 * d**2, evaluate=False))
 
 
-PENALISED_SMOOTH = Rule(
+@rule(
     "smooth with the penalty",
-    "F_m + (phi/2) ||x||^2, phi > 0, is two-sided smooth with L + phi",
-    _penalised_smooth,
-    _prove_penalised_smooth,
-    (Property.SMOOTH,),
+    Property.SMOOTH,
+    prove=_prove_penalised_smooth,
     when=lambda function, phi, *points: (sympy.Gt(phi, 0, evaluate=False),),
 )
-
-
-def _penalised_polyak(function: Objective, phi: Number, x: Linear, lowest: PenalisedInfimum) -> sympy.Expr:
-    _of_penalised(function, phi, lowest)
-    slope = gradient(function, x) + phi * x
-    return sympy.expand(slope**2 - 2 * phi * (value(function, x) + phi / 2 * x**2 - lowest))
+def PENALISED_SMOOTH(L: Number, function: Client, phi: Number, y: Linear, x: Linear) -> sympy.Expr:
+    """F_m + (phi/2) ||x||^2, phi > 0, is two-sided smooth with L + phi"""
+    change = gradient(function, y) - gradient(function, x) + phi * (y - x)
+    return sympy.expand((L + phi) ** 2 * (y - x) ** 2 - change**2)
 
 
 def _prove_penalised_polyak() -> Decision:
@@ -1478,14 +1168,17 @@ def _prove_penalised_polyak() -> Decision:
     return decide(given, sympy.Le(2 * phi * gap, g**2, evaluate=False))
 
 
-PENALISED_POLYAK = Rule(
+@rule(
     "Polyak-Lojasiewicz with the penalty",
-    "F + (phi/2) ||x||^2, phi > 0, is phi-strongly convex for a convex F, and so Polyak-Lojasiewicz with phi",
-    _penalised_polyak,
-    _prove_penalised_polyak,
-    (Property.CONVEX_MEAN,),
+    Property.CONVEX_MEAN,
+    prove=_prove_penalised_polyak,
     when=lambda function, phi, x, lowest: (sympy.Gt(phi, 0, evaluate=False),),
 )
+def PENALISED_POLYAK(function: Objective, phi: Number, x: Linear, lowest: PenalisedInfimum) -> sympy.Expr:
+    """F + (phi/2) ||x||^2, phi > 0, is phi-strongly convex for a convex F, and so Polyak-Lojasiewicz with phi"""
+    _of_penalised(function, phi, lowest)
+    slope = gradient(function, x) + phi * x
+    return sympy.expand(slope**2 - 2 * phi * (value(function, x) + phi / 2 * x**2 - lowest))
 
 
 def _prove_strongly_polyak() -> Decision:
@@ -1499,7 +1192,7 @@ def _prove_strongly_polyak() -> Decision:
 STRONGLY_POLYAK = Rule(
     "strongly convex, so Polyak-Lojasiewicz",
     "||grad F(x)||^2 >= 2 mu (F(x) - F*) for a mu-strongly convex F",
-    _polyak,
+    POLYAK.slack,
     _prove_strongly_polyak,
     (Property.STRONGLY_CONVEX_MEAN,),
 )
@@ -1524,26 +1217,18 @@ class Drawn:
 CENTRED = Rule(
     "mean given the start",
     "E<v - e, u> = 0 for e the mean of v given the start of the round, and u known at the start",
-    _fresh,
+    FRESH.slack,
     _means,
     of=Drawn,
     equality=True,
 )
 
 
-def _clients_apart(drawn: Drawn, clients: Family) -> sympy.Expr:
+@rule("independent clients", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_successive, equality=True)
+def CLIENTS_APART(drawn: Drawn, clients: Family) -> sympy.Expr:
+    """E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for v_m that client m computes alone, of mean e_m given the start"""
     _of_each(drawn.mean, clients)
     return clients.sum(sympy.expand(drawn.vector**2)) - sympy.expand(clients.sum(drawn.vector) ** 2)
-
-
-CLIENTS_APART = Rule(
-    "independent clients",
-    "E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for v_m that client m computes alone, of mean e_m given the start",
-    _clients_apart,
-    _prove_successive,
-    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
-    equality=True,
-)
 
 
 # Compression
@@ -1565,63 +1250,40 @@ class Message(Error):
         return self.received.mean
 
 
-def _decoded(q: Number, message: Message, known: Linear) -> sympy.Expr:
-    return _fresh(message, known)
+@rule("compressor of mean zero error", Property.COMPRESSOR, equality=True)
+def DECODED(q: Number, message: Message, known: Linear) -> sympy.Expr:
+    """E<Q(v) - v, u> = 0 for a vector u that is known before Q(v) is drawn"""
+    return FRESH.slack(message, known)
 
 
-DECODED = Rule(
-    "compressor of mean zero error",
-    "E<Q(v) - v, u> = 0 for a vector u that is known before Q(v) is drawn",
-    _decoded,
-    _means,
-    (Property.COMPRESSOR,),
-    equality=True,
-)
-
-
-def _compression(q: Number, message: Message) -> sympy.Expr:
+@rule("compression error", Property.COMPRESSOR)
+def COMPRESSION(q: Number, message: Message) -> sympy.Expr:
+    """E||Q(v) - v||^2 <= q ||v||^2"""
     return sympy.expand(q * message.sent**2 - message.vector**2)
 
 
-COMPRESSION = Rule("compression error", "E||Q(v) - v||^2 <= q ||v||^2", _compression, _means, (Property.COMPRESSOR,))
-
-
-def _compressed_apart(q: Number, message: Message, clients: Family) -> sympy.Expr:
+@rule(
+    "independent compressors",
+    Property.COMPRESSOR,
+    Property.INDEPENDENT_COMPRESSORS,
+    prove=_prove_successive,
+    equality=True,
+)
+def COMPRESSED_APART(q: Number, message: Message, clients: Family) -> sympy.Expr:
+    """E||sum_m (Q(v_m) - v_m)||^2 = sum_m E||Q(v_m) - v_m||^2"""
     _each(message, clients)
     return clients.sum(sympy.expand(message.vector**2)) - sympy.expand(clients.sum(message.vector) ** 2)
 
 
-COMPRESSED_APART = Rule(
-    "independent compressors",
-    "E||sum_m (Q(v_m) - v_m)||^2 = sum_m E||Q(v_m) - v_m||^2",
-    _compressed_apart,
-    _prove_successive,
-    (Property.COMPRESSOR, Property.INDEPENDENT_COMPRESSORS),
-    equality=True,
-)
-
-
-def _drift_of_compression(G: Number, message: Message, of_mean: Message, clients: Family) -> sympy.Expr:
+@rule("bounded compression drift", Property.COMPRESSION_DRIFT)
+def COMPRESSION_DRIFT(G: Number, message: Message, of_mean: Message, clients: Family) -> sympy.Expr:
+    """E||mean of the Q(v_m)||^2 <= E||Q(mean of the v_m)||^2 + G"""
     if sympy.expand(clients.sum(message.sent) / clients.mass - of_mean.sent) != 0:
         raise ValueError(f"{of_mean.sent}: expected the mean of {message.sent}")
     return G - (clients.sum(message.received) / clients.mass) ** 2 + of_mean.received**2
 
 
-COMPRESSION_DRIFT = Rule(
-    "bounded compression drift",
-    "E||mean of the Q(v_m)||^2 <= E||Q(mean of the v_m)||^2 + G",
-    _drift_of_compression,
-    _means,
-    (Property.COMPRESSION_DRIFT,),
-)
-
-
 # Gradient tracking
-
-
-def _balanced(tracking: Tracking, clients: Family, v: Linear) -> sympy.Expr:
-    _of_each(tracking, clients)
-    return sympy.expand(clients.sum(tracking) * v)
 
 
 def _prove_balanced() -> Decision:
@@ -1633,14 +1295,11 @@ def _prove_balanced() -> Decision:
     return _identity(clients.sum(sympy.expand(moved)), clients.sum(tracking))
 
 
-BALANCED = Rule(
-    "trackings sum to zero",
-    "sum_m delta_m = 0 for trackings that start at zero and move by deviations from the clients' mean",
-    _balanced,
-    _prove_balanced,
-    (Property.ZERO_TRACKINGS,),
-    equality=True,
-)
+@rule("trackings sum to zero", Property.ZERO_TRACKINGS, prove=_prove_balanced, equality=True)
+def BALANCED(tracking: Tracking, clients: Family, v: Linear) -> sympy.Expr:
+    """sum_m delta_m = 0 for trackings that start at zero and move by deviations from the clients' mean"""
+    _of_each(tracking, clients)
+    return sympy.expand(clients.sum(tracking) * v)
 
 
 # Steps one after another: the sum of the steps so far
@@ -1652,29 +1311,17 @@ def _summed(e: sympy.Expr, steps: tuple[Family, ...]) -> sympy.Expr:
     return e
 
 
-def _in_order(a: Linear, b: Linear, *steps: Family) -> sympy.Expr:
-    pairs = _summed(a * b + a * before(b, *steps) + b * before(a, *steps), steps)
-    return sympy.expand(_summed(a, steps) * _summed(b, steps) - pairs)
-
-
 def _prove_in_order() -> Decision:
     """By induction over the steps: with P and Q the sums before, one more step adds <a, b> + <a, Q> + <b, P>."""
     P, Q, a, b, pairs = sympy.symbols("P Q a b pairs", real=True)
     return _identity((P + a) * (Q + b) - (pairs + a * b + a * Q + b * P), P * Q - pairs)
 
 
-IN_ORDER = Rule(
-    "sums step by step",
-    "<sum a_t, sum b_t> = sum <a_t, b_t> + sum <a_t, b_0 + ... + b_(t-1)> + sum <b_t, a_0 + ... + a_(t-1)>",
-    _in_order,
-    _prove_in_order,
-    equality=True,
-)
-
-
-def _sums_before(v: Linear, *steps: Family) -> sympy.Expr:
-    n = sympy.Mul(*(family.mass for family in steps))
-    return sympy.expand(n * (n - 1) / 2 * _summed(v**2, steps) - _summed(before(v, *steps) ** 2, steps))
+@rule("sums step by step", prove=_prove_in_order, equality=True)
+def IN_ORDER(a: Linear, b: Linear, *steps: Family) -> sympy.Expr:
+    """<sum a_t, sum b_t> = sum <a_t, b_t> + sum <a_t, b_0 + ... + b_(t-1)> + sum <b_t, a_0 + ... + a_(t-1)>"""
+    pairs = _summed(a * b + a * before(b, *steps) + b * before(a, *steps), steps)
+    return sympy.expand(_summed(a, steps) * _summed(b, steps) - pairs)
 
 
 def _prove_sums_before() -> Decision:
@@ -1684,19 +1331,11 @@ def _prove_sums_before() -> Decision:
     return decide([jensen, hypothesis], at_most(so_far + following, (n + 1) * n / 2 * (squares + more)))
 
 
-SUMS_BEFORE = Rule(
-    "sums of the steps so far",
-    "sum_t ||v_0 + ... + v_(t-1)||^2 <= n (n - 1) / 2 times sum_t ||v_t||^2 for n steps",
-    _sums_before,
-    _prove_sums_before,
-)
-
-
-def _noise_before(sigma: Number, noise: Noise, *steps: Family) -> sympy.Expr:
-    _in_turn(steps)
-    _each(noise, *steps)
+@rule("sums of the steps so far", prove=_prove_sums_before)
+def SUMS_BEFORE(v: Linear, *steps: Family) -> sympy.Expr:
+    """sum_t ||v_0 + ... + v_(t-1)||^2 <= n (n - 1) / 2 times sum_t ||v_t||^2 for n steps"""
     n = sympy.Mul(*(family.mass for family in steps))
-    return n * (n - 1) / 2 * sigma**2 - _summed(before(noise.vector, *steps) ** 2, steps)
+    return sympy.expand(n * (n - 1) / 2 * _summed(v**2, steps) - _summed(before(v, *steps) ** 2, steps))
 
 
 def _prove_noise_before() -> Decision:
@@ -1708,32 +1347,19 @@ def _prove_noise_before() -> Decision:
     return _identity(n * (n - 1) / 2 * sigma**2 + n * sigma**2, (n + 1) * n / 2 * sigma**2)
 
 
-NOISE_BEFORE = Rule(
-    "noise so far",
-    "sum_t E||noise_0 + ... + noise_(t-1)||^2 <= n (n - 1) / 2 sigma^2 for n steps one after another",
-    _noise_before,
-    _prove_noise_before,
-    (Property.VARIANCE, Property.UNBIASED),
-)
+@rule("noise so far", Property.VARIANCE, Property.UNBIASED, prove=_prove_noise_before)
+def NOISE_BEFORE(sigma: Number, noise: Noise, *steps: Family) -> sympy.Expr:
+    """sum_t E||noise_0 + ... + noise_(t-1)||^2 <= n (n - 1) / 2 sigma^2 for n steps one after another"""
+    _in_turn(steps)
+    _each(noise, *steps)
+    n = sympy.Mul(*(family.mass for family in steps))
+    return n * (n - 1) / 2 * sigma**2 - _summed(before(noise.vector, *steps) ** 2, steps)
 
 
 def _same_in_all(v: sympy.Expr, steps: Family) -> None:
     """Raises ValueError for a vector that is another one in each step."""
     if any(steps in s.families for s in vectors_in(v)):
         raise ValueError(f"{v}: expected a vector that is the same in all steps {steps.name}")
-
-
-def _copies(a: Linear, b: Linear, steps: Family) -> sympy.Expr:
-    for v in (a, b):
-        _same_in_all(v, steps)
-    K = steps.mass
-    return sympy.expand(steps.sum(a * before(b, steps)) - K * (K - 1) / 2 * a * b)
-
-
-def _copies_squared(b: Linear, steps: Family) -> sympy.Expr:
-    _same_in_all(b, steps)
-    K = steps.mass
-    return sympy.expand(K * (K - 1) * (2 * K - 1) / 6 * b**2 - steps.sum(before(b, steps) ** 2))
 
 
 def _prove_copies() -> Decision:
@@ -1744,27 +1370,21 @@ def _prove_copies() -> Decision:
     return pairs if pairs.status is not Status.PROVED else squares
 
 
-COPIES = Rule(
-    "copies so far",
-    "sum over k of <a, k b> = K (K - 1) / 2 <a, b>",
-    _copies,
-    _prove_copies,
-    equality=True,
-)
-COPIES_SQUARED = Rule(
-    "copies so far, squared",
-    "sum over k of ||k b||^2 = K (K - 1) (2 K - 1) / 6 ||b||^2",
-    _copies_squared,
-    _prove_copies,
-    equality=True,
-)
+@rule("copies so far", prove=_prove_copies, equality=True)
+def COPIES(a: Linear, b: Linear, steps: Family) -> sympy.Expr:
+    """sum over k of <a, k b> = K (K - 1) / 2 <a, b>"""
+    for v in (a, b):
+        _same_in_all(v, steps)
+    K = steps.mass
+    return sympy.expand(steps.sum(a * before(b, steps)) - K * (K - 1) / 2 * a * b)
 
 
-def _noise_apart(a: Linear, noise: Noise, clients: Family, steps: Family) -> sympy.Expr:
-    _of_each(a, clients)
-    _each(noise, clients, steps)
-    apart = clients.sum(sympy.expand(steps.sum(a) * steps.sum(noise.vector)))
-    return sympy.expand(_summed(a, (clients, steps)) * _summed(noise.vector, (clients, steps)) - apart)
+@rule("copies so far, squared", prove=_prove_copies, equality=True)
+def COPIES_SQUARED(b: Linear, steps: Family) -> sympy.Expr:
+    """sum over k of ||k b||^2 = K (K - 1) (2 K - 1) / 6 ||b||^2"""
+    _same_in_all(b, steps)
+    K = steps.mass
+    return sympy.expand(K * (K - 1) * (2 * K - 1) / 6 * b**2 - steps.sum(before(b, steps) ** 2))
 
 
 def _prove_noise_apart() -> Decision:
@@ -1776,28 +1396,19 @@ def _prove_noise_apart() -> Decision:
     return _identity(kept, a1 * n1 + a2 * n2)
 
 
-NOISE_APART = Rule(
-    "noise of other clients",
-    "E<sum_m a_m, sum_m n_m> = sum_m E<a_m, n_m> for a_m from client m's own steps and its noise n_m, in parallel",
-    _noise_apart,
-    _prove_noise_apart,
-    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
-    equality=True,
-)
+@rule("noise of other clients", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_noise_apart, equality=True)
+def NOISE_APART(a: Linear, noise: Noise, clients: Family, steps: Family) -> sympy.Expr:
+    """E<sum_m a_m, sum_m n_m> = sum_m E<a_m, n_m> for a_m from client m's own steps and its noise n_m, in parallel"""
+    _of_each(a, clients)
+    _each(noise, clients, steps)
+    apart = clients.sum(sympy.expand(steps.sum(a) * steps.sum(noise.vector)))
+    return sympy.expand(_summed(a, (clients, steps)) * _summed(noise.vector, (clients, steps)) - apart)
 
 
 def _of_the_client(v: sympy.Expr, clients: Family) -> None:
     """Raises ValueError for a vector that a client does not have at the start of the round."""
     if any(families_of(s) - {clients} for s in vectors_in(v)):
         raise ValueError(f"{v}: expected a vector that a client has at the start of the round")
-
-
-def _pairs_in_order(a: Linear, b: Linear, clients: Family, steps: Family) -> sympy.Expr:
-    for v in (a, b):
-        _of_the_client(v, clients)
-    K, both = steps.mass, clients.sum(sympy.expand(a * b))
-    half = K**2 * clients.sum(a) * clients.sum(b) / 2 - K * both / 2
-    return sympy.expand(_summed(a * before(b, clients, steps), (clients, steps)) - half)
 
 
 def _prove_pairs_in_order() -> Decision:
@@ -1809,22 +1420,14 @@ def _prove_pairs_in_order() -> Decision:
     )
 
 
-PAIRS_IN_ORDER = Rule(
-    "clients in random order",
-    "sum over the steps of <a_m, K (b_1 + ... + b_(m-1)) + k b_m> = K^2 <sum a, sum b> / 2 - K sum <a_m, b_m> / 2",
-    _pairs_in_order,
-    _prove_pairs_in_order,
-    (Property.SAMPLING,),
-    equality=True,
-)
-
-
-def _partial_sums(b: Linear, clients: Family, steps: Family) -> sympy.Expr:
-    _of_the_client(b, clients)
-    S, K = clients.mass, steps.mass
-    squares = K * (S * K**2 + 1) / 6 * clients.sum(sympy.expand(b**2))
-    whole = K**2 * (2 * K * S - K - 3) / 6 * clients.sum(b) ** 2
-    return sympy.expand(squares + whole - _summed(before(b, clients, steps) ** 2, (clients, steps)))
+@rule("clients in random order", Property.SAMPLING, prove=_prove_pairs_in_order, equality=True)
+def PAIRS_IN_ORDER(a: Linear, b: Linear, clients: Family, steps: Family) -> sympy.Expr:
+    """sum over the steps of <a_m, K (b_1 + ... + b_(m-1)) + k b_m> = K^2 <sum a, sum b> / 2 - K sum <a_m, b_m> / 2"""
+    for v in (a, b):
+        _of_the_client(v, clients)
+    K, both = steps.mass, clients.sum(sympy.expand(a * b))
+    half = K**2 * clients.sum(a) * clients.sum(b) / 2 - K * both / 2
+    return sympy.expand(_summed(a * before(b, clients, steps), (clients, steps)) - half)
 
 
 def _prove_partial_sums() -> Decision:
@@ -1842,15 +1445,15 @@ def _prove_partial_sums() -> Decision:
     return several if several.status is not Status.PROVED else one
 
 
-PARTIAL_SUMS = Rule(
-    "partial sums in random order",
-    "sum over the steps of ||K (b_1 + ... + b_(m-1)) + k b_m||^2 = K (S K^2 + 1) / 6 sum ||b_m||^2 "
-    "+ K^2 (2 K S - K - 3) / 6 ||sum b_m||^2",
-    _partial_sums,
-    _prove_partial_sums,
-    (Property.SAMPLING,),
-    equality=True,
-)
+@rule("partial sums in random order", Property.SAMPLING, prove=_prove_partial_sums, equality=True)
+def PARTIAL_SUMS(b: Linear, clients: Family, steps: Family) -> sympy.Expr:
+    """sum over the steps of ||K (b_1 + ... + b_(m-1)) + k b_m||^2 = K (S K^2 + 1) / 6 sum ||b_m||^2 + K^2 (2 K S - K - 3)
+    / 6 ||sum b_m||^2"""
+    _of_the_client(b, clients)
+    S, K = clients.mass, steps.mass
+    squares = K * (S * K**2 + 1) / 6 * clients.sum(sympy.expand(b**2))
+    whole = K**2 * (2 * K * S - K - 3) / 6 * clients.sum(b) ** 2
+    return sympy.expand(squares + whole - _summed(before(b, clients, steps) ** 2, (clients, steps)))
 
 
 RULES = {rule.name: rule for rule in list(vars().values()) if isinstance(rule, Rule)}
