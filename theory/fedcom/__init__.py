@@ -10,6 +10,7 @@ from fedtheory.theory.fedcom import (  # noqa: F401, I001
     heterogeneous,
     deferred,
     comparison,
+    experiments,
     corrected,
     sharp,
 )

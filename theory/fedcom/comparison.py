@@ -1,4 +1,4 @@
-"""Section A, Tables 5 and 6: rates; Section B.2: figures."""
+"""Section A, Tables 5 and 6: rates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from sympy import Expr, Integer, Le, Rational, sqrt
 
 from fedtheory.theory.fedcom.heterogeneous import compression
 from fedtheory.theory.fedcom.setting import compressed, homogeneous, smooth
-from fedtheory.theory.fedcom.symbols import d_ij, epsilon, fedcom, g_i, g_j, kappa, m, n, q
-from fedtheory.theory.notation import Inner, Norm, equal
-from fedtheory.theory.statement import Rate, Rates, Record, Words
+from fedtheory.theory.fedcom.symbols import epsilon, fedcom, kappa, m, n, q
+from fedtheory.theory.statement import Rate, Rates, Words
 
 _one = Integer(1)
 diana = Rates((Rate("strongly convex", kappa + kappa * q / m + q, _one, polylog=True),))
@@ -121,52 +120,4 @@ fedcom.say(
     ),
     rests_on=["tab5.fedcom", "tab6.fedcomgate", "tab5.vrdiana", "tab6.vrdiana"],
     note=_reading,
-)
-
-fedcom.say(
-    "figure",
-    "fig6",
-    "Section B.2, Figure 6",
-    Record(
-        {"data": "EMNIST", "clients": 1000, "k": 0.1, "learning rate": 0.01, "model": "MLP 2 x 200, ReLU"},
-        claims=(
-            "FedCOMGATE and FedPAQ have the fastest convergence in communication and in time",
-            "the final convergence rate is the same for all algorithms",
-        ),
-    ),
-)
-fedcom.say(
-    "figure",
-    "fig7",
-    "Section B.2, Figure 7, (7)",
-    Words(
-        "EMNIST: every client's data correlates homogeneously with all others'.  MNIST with 2 classes per client: each "
-        "client has high correlation with at most 4 of the 20 clients, none or a negative one with the others.",
-        (equal(d_ij, Inner(g_i, g_j) / (Norm(g_i) * Norm(g_j))),),
-    ),
-)
-fedcom.say(
-    "figure",
-    "fig8",
-    "Section B.2, Figure 8",
-    Record(
-        {"data": ["MNIST", "Fashion MNIST"], "model": "MLP 2 x 200"},
-        claims=(
-            "with some compression ratios almost the same result as without compression (FedGATE)",
-            "a residual error at the compression ratio C_r = 0.1",
-        ),
-    ),
-    rests_on=["alg5"],
-)
-fedcom.say(
-    "figure",
-    "fig9",
-    "Section B.2, Figure 9",
-    Record(
-        {"data": "MNIST"},
-        claims=(
-            "(a) increasing q degrades the convergence with the same number of local computations",
-            "(b) with the same level of quantization noise, increasing tau diminishes the effects of quantization",
-        ),
-    ),
 )
