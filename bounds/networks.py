@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,7 +202,7 @@ def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[in
             break
     series = running.dataset().grad_sq.values.ravel()
     statement = catalogue.find(method.statement)
-    name, factor = bounded(statement.paper, cast(Bound, statement.claim))
+    name, factor = bounded(statement.paper, statement.claim_of(Bound))
     over = quantities(statement.paper)[name].over
     return found, factor * float(series.min() if over == "smallest" else series[:-1].mean())
 

@@ -96,8 +96,7 @@ def _arenas(statement: Statement) -> list[Any]:
 
 
 def _terms(statement: Statement) -> dict[str, sympy.Expr]:
-    assert isinstance(statement.claim, Bound)
-    return {t.name: t.value for t in statement.claim.terms}
+    return {t.name: t.value for t in statement.claim_of(Bound).terms}
 
 
 def _number(e: sympy.Expr) -> float:

@@ -194,15 +194,13 @@ def in_words(number: int) -> Formula:
     """A formula of a row in words."""
 
     def formula(statement: Statement) -> sympy.Expr:
-        assert isinstance(statement.claim, Words)
-        return sympy.sympify(statement.claim.formulas[number])
+        return sympy.sympify(statement.claim_of(Words).formulas[number])
 
     return formula
 
 
 def _rate(statement: Statement, case: str, part: str) -> sympy.Expr:
-    assert isinstance(statement.claim, Rates)
-    return sympy.sympify(getattr(statement.claim.by_case[case], part))
+    return sympy.sympify(getattr(statement.claim_of(Rates).by_case[case], part))
 
 
 def _rounds_of(value: sympy.Expr) -> sympy.Expr:

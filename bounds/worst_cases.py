@@ -362,8 +362,7 @@ class _OfTraces:
 
     def _any_lowest(self, statement: Statement, at: Numbers) -> bool:
         """Whether the gaps of a claim cancel but for a difference, so that F* may be any number."""
-        claim = statement.claim
-        assert isinstance(claim, Bound)
+        claim = statement.claim_of(Bound)
         gaps = [s for s in statement.symbols if s.name in _ABOVE_ANY]
         difference = sympy.expand(defined(claim.quantity - claim.value, statement.where).subs(dict(at)))
         return sympy.Add(*(difference.coeff(s) for s in gaps)) == 0

@@ -26,8 +26,7 @@ def _factor(statement: Statement, case: scenes.Case, term: str) -> float | None:
 
     Also None for a term of a sharper form that is about a quantity without a mean in the case's scene.
     """
-    claim = statement.claim
-    assert isinstance(claim, Bound)
+    claim = statement.claim_of(Bound)
     own = next((t.value for t in claim.terms if t.name == term), sympy.S.Zero)
     value = sympy.expand(scenes.defined(own, statement.where).subs(dict(case.at) | dict(case.scene.place)))
     if not value.as_coefficients_dict().keys() <= case.scene.means.keys():

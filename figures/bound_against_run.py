@@ -77,8 +77,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     that a panel has no more than `MOST_CURVES` curves.
     """
     statement = catalogue.find(statement_id)
-    claim = statement.claim
-    assert isinstance(claim, Bound)
+    claim = statement.claim_of(Bound)
     colours = term_colours([t.name for t in claim.terms])
     figure, axes = canvas(2, len(arenas), sharex="col", height_ratios=[3, 1.3])
     rows: list[dict[str, object]] = []

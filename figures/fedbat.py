@@ -57,8 +57,7 @@ _INTERVAL = f"{CONFIDENCE:.1%} interval"
 
 def settings() -> Mapping[str, Any]:
     """The settings of the paper's experiments."""
-    claim = catalogue.find("fedbat.hyper").claim
-    assert isinstance(claim, Record)
+    claim = catalogue.find("fedbat.hyper").claim_of(Record)
     return claim.settings
 
 
@@ -75,8 +74,8 @@ PANELS: tuple[tuple[str, tuple[int, ...]], ...] = (  # the beginning of an arena
 def lengths(full: bool = False) -> Drawn:
     """Theorem 3: its learning rate depends on the length T of the run, so every T is a separate run."""
     printed, corrected = (catalogue.find(id_) for id_ in ("fedbat.thm3", "fedbat.thm3.corrected"))
-    assert isinstance(printed.claim, Bound)
-    colours = term_colours([t.name for t in printed.claim.terms])
+    claim = printed.claim_of(Bound)
+    colours = term_colours([t.name for t in claim.terms])
     figure, axes = canvas(2, len(PANELS), width=3.6, sharex="col", height_ratios=[3, 1.3])
     rows: Rows = []
     for column, (name, rounds) in enumerate(PANELS):
@@ -112,7 +111,7 @@ def lengths(full: bool = False) -> Drawn:
                 told |= {n: float(held[n][i]) for n in ("mean", "low", "high", "bound")}
                 told |= {"G": constants_of(ends[i])["G"]}
                 rows.append(told | {str(t): float(held.terms.sel(term=t)[i]) for t in held.term.values})
-    axes[0, 0].set_ylabel(y_label("fedbat", printed.claim.quantity.name))
+    axes[0, 0].set_ylabel(y_label("fedbat", claim.quantity.name))
     axes[1, 0].set_ylabel("bound / measured")
     handles = dict(zip(*reversed(axes[0, -1].get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))

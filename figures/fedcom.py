@@ -509,8 +509,7 @@ def pair() -> Quadratic:
 
 def admits(id_: str, **values: Any) -> tuple[Array, Array]:
     """Boolean masks: the printed condition admits these values; it admits them by a negative denominator."""
-    claim = catalogue.find(id_).claim
-    assert isinstance(claim, Relations)
+    claim = catalogue.find(id_).claim_of(Relations)
 
     def number(expression: sympy.Basic) -> Array:
         free = sorted(expression.free_symbols, key=str)

@@ -35,8 +35,7 @@ METHODS: dict[str, Callable[..., SFL | PFL]] = {"PFL": PFL, "SFL": SFL}
 
 def group(statement_id: str) -> Quadratic:
     """The two quadratics of a group of Table 2 or 6, read from the statement."""
-    claim = catalogue.find(statement_id).claim
-    assert isinstance(claim, Relations)
+    claim = catalogue.find(statement_id).claim_of(Relations)
     functions = [r.rhs for r in claim.relations if isinstance(r.lhs, Value)]
     (x,) = set().union(*(f.free_symbols for f in functions))
     return from_functions(

@@ -23,10 +23,7 @@ Key = TypeVar("Key")
 
 def record_of(statement: Statement | str) -> Record:
     """The claim of a statement, or of the statement with this id.  Raises ValueError for a claim of another kind."""
-    found = catalogue.find(statement) if isinstance(statement, str) else statement
-    if not isinstance(found.claim, Record):
-        raise ValueError(f"{found.id}: a claim of kind {type(found.claim).__name__}: expected Record")
-    return found.claim
+    return (catalogue.find(statement) if isinstance(statement, str) else statement).claim_of(Record)
 
 
 def besides(statement: Statement) -> Iterator[Row]:

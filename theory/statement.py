@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import sympy
 from sympy.core.relational import Relational
@@ -254,6 +254,7 @@ class Words:
 
 
 Claim = Bound | Order | Relations | Rates | Listing | Record | Words
+OfKind = TypeVar("OfKind", Bound, Order, Relations, Rates, Listing, Record, Words)
 
 
 def formulas(claim: Claim) -> list[sympy.Basic]:
@@ -365,6 +366,12 @@ class Statement:
         claims = [e for claim in (self.claim, *self.also) for e in formulas(claim)]
         every = [*claims, *(c.relation for c in self.when), *self.where, *self.where.values()]
         return set().union(*(e.free_symbols for e in every))
+
+    def claim_of(self, kind: type[OfKind]) -> OfKind:
+        """The claim, if it is of this kind.  Raises ValueError for one of another kind."""
+        if not isinstance(self.claim, kind):
+            raise ValueError(f"{self.id}: a claim of kind {type(self.claim).__name__}: expected {kind.__name__}")
+        return self.claim
 
     def with_terms(self, **terms: Any) -> Statement:
         """The same bound with other values of terms, by their names.

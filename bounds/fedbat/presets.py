@@ -44,7 +44,7 @@ STATISTICS = Departure(
 
 
 def _record(name: str) -> Record:
-    return cast(Record, catalogue.find(f"fedbat.{name}").claim)
+    return catalogue.find(f"fedbat.{name}").claim_of(Record)
 
 
 def _partition(row: Row) -> dict[str, Any]:

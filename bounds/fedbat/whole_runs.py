@@ -295,9 +295,9 @@ def _short(number: Any) -> str:
 
 def independent(statement: Statement, full: bool = False) -> Verdict:
     """Checks the assumption: independent signs meet it, a common one does not."""
-    assert isinstance(statement.claim, Relations)
     apart, common = (
-        [_at(r, one.rows[0]) == sympy.true for r in statement.claim.relations] for one in one_sign(statement)
+        [_at(r, one.rows[0]) == sympy.true for r in statement.claim_of(Relations).relations]
+        for one in one_sign(statement)
     )
     if not all(apart):
         return Verdict(Status.REFUTED, "independent noise does not meet it", witness={"noise": "independent signs"})

@@ -81,7 +81,7 @@ BLOCKS = Departure(
 
 
 def _record(name: str) -> Record:
-    return cast(Record, catalogue.find(f"fedbcgd.{name}").claim)
+    return catalogue.find(f"fedbcgd.{name}").claim_of(Record)
 
 
 def _general(name: str) -> Any:
@@ -371,7 +371,7 @@ def _fig5() -> Preset:
         )
         for task in tasks
         for variant, id in variants.items()
-        for how in [cast(Record, catalogue.find(id).claim).settings]
+        for how in [catalogue.find(id).claim_of(Record).settings]
     )
     return Preset(
         "fedbcgd.fig5",

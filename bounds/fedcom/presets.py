@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from fedtheory.bounds.presets import Cell, Departure, Preset
 from fedtheory.simulations.algorithms.base import FLOAT
@@ -43,7 +43,7 @@ ON_MNIST = (
 
 
 def _record(name: str) -> Record:
-    return cast(Record, catalogue.find(f"fedcom.{name}").claim)
+    return catalogue.find(f"fedcom.{name}").claim_of(Record)
 
 
 # --------------------------------------------------------------------------------------------------- Figure 6

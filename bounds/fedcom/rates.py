@@ -38,8 +38,7 @@ def rounds_needed(clients: int, kappa: int, d: int, kept: int) -> float:
 
 def linear_rate(statement: Statement, full: bool = False) -> Verdict:
     """Checks that the exact rounds are at most a constant times the strongly convex rate, on the family of quadratics."""
-    claim = statement.claim
-    assert isinstance(claim, Rates)
+    claim = statement.claim_of(Rates)
     rounds = claim.by_case["strongly convex"].rounds
     symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     worst, at = 0.0, {}

@@ -119,8 +119,7 @@ _WRONG: _Bounds = {
 def searched(id_: str, algorithm: Callable[..., SFL | PFL]) -> Family:
     """The family of small quadratics, K and S for one bound."""
     statement = catalogue.find(id_)
-    claim = statement.claim
-    assert isinstance(claim, Bound)
+    claim = statement.claim_of(Bound)
     symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     relations = [c.relation for c in statement.when]
     everyone = Eq(symbols["S"], symbols["M"])

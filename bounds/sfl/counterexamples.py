@@ -113,8 +113,7 @@ def uneven_steps(statement: Statement, full: bool = False) -> Verdict:
     counts = [K for K in range(1, _MOST + 1) if admits(statement, _UNEVEN, K)]
     if not counts:
         return Verdict(Status.OPEN, "the conditions exclude unequal tau_m")
-    assert isinstance(statement.claim, Words)
-    formulas = [f for f in statement.claim.formulas if any(s.name == "x_SSL" for s in f.free_symbols)]
+    formulas = [f for f in statement.claim_of(Words).formulas if any(s.name == "x_SSL" for s in f.free_symbols)]
     x_ssl = split_trajectory(_UNEVEN, _ETA, 1, _START)[-1]
     for steps in counts:
         x_sfl = split_trajectory((steps, steps), _ETA, 1, _START)[-1]

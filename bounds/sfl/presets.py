@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from math import isinf
-from typing import Any, cast
+from typing import Any
 
 from fedtheory.bounds.presets import Cell, Departure, Preset, with_tails
 from fedtheory.simulations.networks.setup import Setup
@@ -73,7 +73,7 @@ FILES = Departure(
 
 
 def _record(name: str) -> Record:
-    return cast(Record, catalogue.find(f"sfl.{name}").claim)
+    return catalogue.find(f"sfl.{name}").claim_of(Record)
 
 
 def _task(row: Row) -> Task:

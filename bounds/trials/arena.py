@@ -434,8 +434,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     have, low is 0.
     """
     statement = arena.stated
-    claim = catalogue.find(arena.statement).claim
-    assert isinstance(claim, Bound)
+    claim = catalogue.find(arena.statement).claim_of(Bound)
     exact, name = arena.kind == "moments", step_symbol(statement)
     quantity = quantities(statement.paper)[bounded(statement.paper, claim)[0]]
     recorded = quantity.recorded
@@ -631,8 +630,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     smallest ratio of bound to lower end.  A claim with >= or = is also refuted where the upper end is below the bound;
     the slack of one with >= is the smallest ratio of upper end to bound.
     """
-    claim, made = statement.claim, compiled_once(statement)
-    assert isinstance(claim, Bound)
+    claim, made = statement.claim_of(Bound), compiled_once(statement)
     slack = np.inf
     found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
     straddles = []

@@ -194,8 +194,7 @@ def judge(found: Tightest | None, statement: Statement) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding; else tested on the quadratics tried."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
-    claim, candidate, name = statement.claim, found.candidate, step_symbol(statement)
-    assert isinstance(claim, Bound)
+    claim, candidate, name = statement.claim_of(Bound), found.candidate, step_symbol(statement)
     if found.ratio * (1 + ROUNDING + found.rounding) < 1 or found.diverged is not None:
         return exceeded(
             found.arena, step=found.step, R=found.R, measured=found.measured, end=found.measured, bound=found.bound,
@@ -290,8 +289,7 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate | 
 def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate | Jumps, arena: Arena) -> Tightest | None:
     """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
     statement, problem, symbols = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
-    claim = statement.claim
-    assert isinstance(claim, Bound)
+    claim = statement.claim_of(Bound)
     values, phi = constants_of(arena), regularisation(arena)
     if fixes_step(statement):
         steps, _ = steps_of(arena)

@@ -22,8 +22,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
 
     The relation is about `own_m`, what one client computes, and `noise_j`, the noise of another.
     """
-    claim = statement.claim
-    assert isinstance(claim, Relations)
+    claim = statement.claim_of(Relations)
     for says, (outcomes, expected) in _LAWS.items():
         met = True
         for power in range(3):

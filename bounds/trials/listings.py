@@ -420,8 +420,7 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
     tested if one algorithm makes the same models; error if none does: then the lines or the code are wrong.  open if a
     line cannot be executed: then nobody has compared them.
     """
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     run = KnownDraws(generate(2, _OF["clients"], L=1.0, mu=0.2, zeta_star=1.0, delta=0.3), rounds=_OF["rounds"])
     model = _model(claim)
     if model is None or not algorithms:

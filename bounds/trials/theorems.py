@@ -64,8 +64,7 @@ class Theorem:
     @property
     def concept(self) -> str:
         """What it bounds, such as "gap of the average"."""
-        claim = self.statement.claim
-        assert isinstance(claim, Bound)
+        claim = self.statement.claim_of(Bound)
         symbols = {s.sympy: s.concept for s in catalogue.paper(self.statement.paper).symbols.values()}
         return next((c for s in claim.quantity.free_symbols if (c := symbols.get(s))), str(claim.quantity))
 

@@ -170,8 +170,7 @@ fedbat.correct(
     "d1.sync",
     Relations((equal(n_last, R), Le(R * tau, n_last * tau, evaluate=False)), "n = 1, 2, ..., R"),
 )
-_update = fedbat.statements["fedbat.d1.update"].claim
-assert isinstance(_update, Relations)
+_update = fedbat.statements["fedbat.d1.update"].claim_of(Relations)
 fedbat.correct(
     "d1.update",
     Relations((*_update.relations[:3], _update.relations[4]), "the third where t+1 is no step of synchronisation"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import fsum
 
 from fedtheory.theory.statement import ListOf, Paper
-from fedtheory.theory.symbols import declare
+from fedtheory.theory.symbols import declare as _declare
 
 
 def squared_shares(p: Sequence[float]) -> float:
@@ -47,4 +47,4 @@ fedbat = Paper(
     inner_move, inner_down, inner_bar, gbar_sq, g_sq, grads_x_sq, grads_bar_sq, local_gap, star_gap, global_gap,
     local_gap_bar, star_own, x_star_sq, x_star_k, spread_k, w_mean, v_mean, grad_sq, inner_grad, apart_sq,
     apart_bar_sq, F_bar, F_bar_next, F_v, F_0, F_T,
-) = declare(fedbat)  # fmt: skip
+) = _declare(fedbat)  # fmt: skip

@@ -11,7 +11,7 @@ that uses a symbol in another meaning says so (`reads`).
 from __future__ import annotations
 
 from fedtheory.theory.statement import Paper
-from fedtheory.theory.symbols import declare
+from fedtheory.theory.symbols import declare as _declare
 
 fedbcgd = Paper(
     "fedbcgd",
@@ -33,4 +33,4 @@ fedbcgd = Paper(
     G_discounted, inner, inner_grad, dist_sq, dist_next, zx_sq, drift_x, drift_z, E_r, local_sum_sq, C_prev, C_r, Xi,
     Xi_r, Psi_R, c_lemma, c1, c2, Com_other, C_1,
     v_sq, v_next_sq, lag, lag_next, C_0, lag_0,
-) = declare(fedbcgd)  # fmt: skip
+) = _declare(fedbcgd)  # fmt: skip

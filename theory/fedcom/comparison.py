@@ -65,8 +65,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
 
 def _rounds(row: str, case: str) -> Expr:
     """The communication rounds in a row of Table 5 or 6."""
-    claim = fedcom.statements[f"fedcom.{row}"].claim
-    assert isinstance(claim, Rates)
+    claim = fedcom.statements[f"fedcom.{row}"].claim_of(Rates)
     return claim.by_case[case].rounds
 
 

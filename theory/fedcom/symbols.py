@@ -7,7 +7,7 @@ writes p for the number of clients, the rest of the paper m; here it is m throug
 from __future__ import annotations
 
 from fedtheory.theory.statement import Paper
-from fedtheory.theory.symbols import declare
+from fedtheory.theory.symbols import declare as _declare
 
 fedcom = Paper(
     "fedcom",
@@ -29,4 +29,4 @@ fedcom = Paper(
     drift_total, direction_sq, direction_total, noise_sq, tracked_grad_sq, move_sq, next_move_sq, move_total,
     grad_sq_prev, grad_sq_start, grad_sq_total, mean_grad_sq_total, start_sum, start_partial, tracking_sq,
     tracking_next, a_next, a_prev, e_prev, e_prev2, c_noise,
-) = declare(fedcom)  # fmt: skip
+) = _declare(fedcom)  # fmt: skip

@@ -57,8 +57,7 @@ def printed() -> str:
 
 def _bound(id_: str) -> str:
     statement = catalogue.find(id_)
-    assert isinstance(statement.claim, Bound)
-    values = [term.value for term in statement.claim.terms]
+    values = [term.value for term in statement.claim_of(Bound).terms]
     relations = [condition.relation for condition in statement.when]
     python = sequents.names_of({s for e in (*values, *relations) for s in e.free_symbols})
     names = coq.names(sorted(python.values()))

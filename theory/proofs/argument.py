@@ -455,7 +455,6 @@ class Argument(Ledger):
         """An inequality of another statement in vector notation, at these functions and points."""
         found = self.source(name)
         relation = facts(found)[part]
-        assert isinstance(found.claim, Relations)
         stands = {**self.language.vectors, **symbols}
         functions = {own: stands[symbol] for symbol, own in self.language.vectors.items() if isinstance(own, Function)}
         for symbol, own in self.language.vectors.items():
@@ -464,14 +463,13 @@ class Argument(Ledger):
                 self.fail(found.id, f"{new} for {symbol}: expected a {type(own).__qualname__}")
             elif isinstance(own, Minimiser | Infimum) and new.function != functions.get(of, of):
                 self.fail(found.id, f"{new} for {symbol}: expected that of {functions.get(of, of)}")
-        written = replaced(found.claim.relations[part], stands)
+        written = replaced(found.claim_of(Relations).relations[part], stands)
         return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
         """A relation of another statement, unchanged, in vector notation or with sums."""
         found = self.source(name)
-        assert isinstance(found.claim, Relations)
-        return found.claim.relations[part]
+        return found.claim_of(Relations).relations[part]
 
     def definition(self, name: str, part: int = 0) -> Relational:
         """A relation from a definition of the paper, such as a condition on step sizes."""
@@ -479,8 +477,7 @@ class Argument(Ledger):
         self._record("definition", found.id)
         if found.kind != "definition":
             self.fail(found.id, "it is no definition")
-        assert isinstance(found.claim, Relations)
-        return found.claim.relations[part]
+        return found.claim_of(Relations).relations[part]
 
     def follow(self, algorithm: str) -> Symbols:
         """The values that an algorithm gives the vectors of a round; checks that what it provides is assumed."""

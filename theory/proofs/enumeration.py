@@ -182,8 +182,7 @@ def population(n: int) -> list[sympy.Symbol]:
 
 def check_population(statement: Statement, full: bool = False) -> Verdict:
     """Every relation of the statement, for all populations of n vectors in every dimension, n = 1..6 (8 in full)."""
-    claim = statement.claim
-    assert isinstance(claim, Relations)
+    claim = statement.claim_of(Relations)
     sizes = range(1, 9 if full else 7)
     for n in sizes:
         x = population(n)
@@ -197,8 +196,7 @@ def check_population(statement: Statement, full: bool = False) -> Verdict:
 
 def check_law(statement: Statement, full: bool = False) -> Verdict:
     """Every relation, for a random vector x with any law on at most 4 points (6 in full); probabilities are symbols."""
-    claim = statement.claim
-    assert isinstance(claim, Relations)
+    claim = statement.claim_of(Relations)
     most = 6 if full else 4
     for n in range(1, most + 1):
         points = population(n)
@@ -231,8 +229,7 @@ def check_martingale(statement: Statement, full: bool = False) -> Verdict:
     An equality is a polynomial identity in the scales.  An inequality is linear in the squared scales, each between 0 and
     sigma^2.  So the difference of its sides is least where every scale is 0 or sigma, by the sign of its coefficient.
     """
-    claim = statement.claim
-    assert isinstance(claim, Relations)
+    claim = statement.claim_of(Relations)
     sigma = sympy.Symbol("sigma_value", positive=True)
     deepest = 4 if full else 3
     for depth in range(1, deepest + 1):

@@ -234,13 +234,6 @@ def _room(conditions: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) 
     return float(low)
 
 
-def bound_of(statement: Statement) -> Bound:
-    """The statement's claim as a bound.  Raises ValueError when it is none."""
-    if not isinstance(statement.claim, Bound):
-        raise ValueError(f"{statement.id} claims no bound: {type(statement.claim).__name__}")
-    return statement.claim
-
-
 def conditions_of(statement: Statement) -> list[Any]:
     """The statement's conditions as relations."""
     return [c.relation for c in statement.when]

@@ -12,16 +12,9 @@ from sympy import exp
 from fedtheory.theory.proofs.argument import Argument
 from fedtheory.theory.proofs.arithmetic import Decision, at_most, implied
 from fedtheory.theory.proofs.ledger import Ledger
-from fedtheory.theory.statement import Order, Statement, Status, Term
+from fedtheory.theory.statement import Order, Status, Term
 
 _CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
-
-
-def order_of(statement: Statement) -> Order:
-    """The statement's claim as an order.  Raises ValueError when it is none."""
-    if not isinstance(statement.claim, Order):
-        raise ValueError(f"{statement.id} claims no order: {type(statement.claim).__name__}")
-    return statement.claim
 
 
 def covered(terms: list[sympy.Expr], claim: Order, conditions: list[sympy.Basic], ledger: Ledger) -> None:
@@ -58,7 +51,7 @@ def conclude(p: Argument, derived: Order, part: int = 0) -> None:
 
 def claim(p: Argument, name: str) -> Order:
     """The order that another statement claims; checks that its conditions and assumptions follow."""
-    return order_of(p.source(name))
+    return p.source(name).claim_of(Order)
 
 
 def cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> bool:

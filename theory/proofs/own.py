@@ -53,8 +53,7 @@ def on_cases(
     """
     if found := other_than(statement, quantity, needed):
         return found
-    claim = statement.claim
-    assert isinstance(claim, Bound)
+    claim = statement.claim_of(Bound)
     free = claim.value.free_symbols.union(*(c.relation.free_symbols for c in statement.when))
     symbols = sorted(free, key=str)
     value = sympy.lambdify(symbols, claim.value, "numpy")

@@ -139,8 +139,7 @@ sfl.say(
 
 def _row(name: str) -> Expr:
     """The sum of a row of Table 1."""
-    claim = sfl.statements[f"sfl.table1.{name}"].claim
-    assert isinstance(claim, Order)
+    claim = sfl.statements[f"sfl.table1.{name}"].claim_of(Order)
     return claim.value
 
 

@@ -61,8 +61,7 @@ for key in ("d0", "d13", "d1"):
 # The published curves of Figures 1 and 7 used two decimals for 2/3 and 1/3
 _decimals = Rational(67, 100), Rational(33, 100)
 for name in ("quad.table2.g3", *(f"quad.table6.d13_z{size}" for size in (1, 10, 100))):
-    claim = sfl.statements[f"sfl.{name}"].claim
-    assert isinstance(claim, Relations)
+    claim = sfl.statements[f"sfl.{name}"].claim_of(Relations)
     slope = claim.relations[2].args[1]  # zeta_star
     sfl.correct(
         name,

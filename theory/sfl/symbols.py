@@ -6,7 +6,7 @@ The symbols are declared in `symbols.toml`, in the order below.  [x] is the dime
 from __future__ import annotations
 
 from fedtheory.theory.statement import Paper
-from fedtheory.theory.symbols import declare
+from fedtheory.theory.symbols import declare as _declare
 
 sfl = Paper(
     "sfl",
@@ -27,4 +27,4 @@ sfl = Paper(
     inner_sum, cross_sum, step_sq, noise_sq, move_sq, bias_sq, star_sq, local_grad_sq, mean_grad_sq, client_bias_sq,
     B_mk, noise_upto, move_upto, bias_upto, star_upto, T_1,
     var_swr, var_swor, cov_pq, partial_sum, partial_sums,
-) = declare(sfl)  # fmt: skip
+) = _declare(sfl)  # fmt: skip

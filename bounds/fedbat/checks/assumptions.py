@@ -52,7 +52,6 @@ def _regressions() -> tuple[Logistic, ...]:
 
 def objective(statement: Statement, full: bool = False) -> Verdict:
     """(1): F of the problem, with its own weights, against the sum over its clients, each computed separately."""
-    assert isinstance(statement.claim, Relations)
     problems: list[tuple[Any, list[Client]]] = [
         *((q, clients_of(q)) for q in _quadratics()),
         *((r, list(logistic_clients())) for r in _regressions()),
@@ -64,12 +63,15 @@ def objective(statement: Statement, full: bool = False) -> Verdict:
         for problem, clients in problems
         for w, _ in points(problem.d, problem.M, 1)
     )  # fmt: skip
-    return met(statement.claim, places, "quadratics and logistic regression (breast_cancer), equal and unequal weights")
+    return met(
+        statement.claim_of(Relations),
+        places,
+        "quadratics and logistic regression (breast_cancer), equal and unequal weights",
+    )
 
 
 def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
     """Gamma of `start_of_clients` against the minima; for quadratics they are solved for here.  Gamma is not negative."""
-    assert isinstance(statement.claim, Relations)
     places = []
     for q in _quadratics():
         p = shares_of(q)
@@ -79,7 +81,9 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
     for r in _regressions():
         places.append(_gamma(r, float(r.constants["F_star"]), list(r.client_minima[1].value)))
     return met(
-        statement.claim, places, "random quadratics and logistic regression (breast_cancer), equal and unequal weights"
+        statement.claim_of(Relations),
+        places,
+        "random quadratics and logistic regression (breast_cancer), equal and unequal weights",
     )
 
 
@@ -98,19 +102,17 @@ def _gamma(problem: Any, F_star: float, own: list[float]) -> Case:
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 1, as printed or with gradients, with the certified L."""
-    assert isinstance(statement.claim, Relations)
     places = (
         Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "L": float(g.constants["L"])})
         for g in examples()
         for k, client in enumerate(g.clients, 1)
         for u, w in g.pairs
     )
-    return met(statement.claim, places, FAMILY)
+    return met(statement.claim_of(Relations), places, FAMILY)
 
 
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 2 with the certified mu."""
-    assert isinstance(statement.claim, Relations)
     curved = [g for g in examples() if (g.constants.get("mu") or 0) > 0]
     places = (
         Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "mu": float(g.constants["mu"])})
@@ -119,7 +121,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
         for one, two in g.pairs
         for u, w in ((one, two), (two, one))
     )
-    return met(statement.claim, places, ", ".join(g.name for g in curved))
+    return met(statement.claim_of(Relations), places, ", ".join(g.name for g in curved))
 
 
 # ------------------------------------------------------------------------------------------- Assumptions 3 and 4
@@ -134,10 +136,9 @@ def _named(place: Case, point: str, gradient: str, **symbols: float) -> Case:
 
 def noisy(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
     """Assumption 3 at any point, w_t^k or x_t^k, with the certified sigma."""
-    assert isinstance(statement.claim, Relations)
     places = samples(lambda problem: {"sigma": problem.constants["sigma"]})
     named = (_named(place, point, gradient, sigma=place.values["sigma"]) for place in places)
-    return met(statement.claim, named, SAMPLES)
+    return met(statement.claim_of(Relations), named, SAMPLES)
 
 
 def _reach(problem: Problem) -> dict[str, float]:
@@ -172,10 +173,9 @@ def _everywhere(point: str, gradient: str) -> Iterator[Case]:
 
 def bounded(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
     """Assumption 4 where a G is certified: everywhere for losses of bounded slope, on a ball for others."""
-    assert isinstance(statement.claim, Relations)
     places = [*_everywhere(point, gradient), *_within_a_ball(point, gradient)]
     return met(
-        statement.claim,
+        statement.claim_of(Relations),
         places,
         f"huber and logcosh everywhere, with G^2 = d; on a ball ||x|| <= r, with G^2 = (slope + growth r)^2 + sigma^2 (no G "
         f"holds for all x: gradients of a strongly convex F_k are unbounded): {SAMPLES}",

@@ -74,8 +74,7 @@ def settings() -> Iterator[Setting]:
 
 def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdict:
     """The lines, executed, against an implementation: the point of every gradient, and w after every round."""
-    claim, steps, runs = statement.claim, 0, 0
-    assert isinstance(claim, Listing)
+    claim, steps, runs = statement.claim_of(Listing), 0, 0
     for setting in settings():
         run = setting.replay(build)
         machine = _executed(setting.machine(run), claim, str(setting))
@@ -149,8 +148,7 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
 
     In (14) alpha_e of (10) is what is learned.  As printed, a step of alpha itself, (14) is tried where this does not move.
     """
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     witness: dict[str, Any] = {}
     told, wrong = [], []
     for tau, phi in ((3, Fraction(0)), (1, Fraction(1, 2))):

@@ -83,15 +83,13 @@ def _by_autograd(x: list[float], alpha: float, zeta: list[float]) -> tuple[Fract
 
 def stochastic(statement: Statement, full: bool = False) -> Verdict:
     """(7) against `binarise`; its frequency of alpha against `law`; in float32 the formula may give 3 alpha."""
-    assert isinstance(statement.claim, Relations)
-    formula = statement.claim.relations[0].args[1]
+    claim = statement.claim_of(Relations)
+    formula = claim.relations[0].args[1]
     cases = []
     for x, alpha, zeta in _scalars(1):
         known = {"x": x, "alpha": alpha, "zeta": zeta, "S_noisy": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known))
-    verdict = compared(
-        statement.claim, cases, f"fedtheory.simulations.binarisation.binarise, {_GRID}, where |x| <= alpha"
-    )
+    verdict = compared(claim, cases, f"fedtheory.simulations.binarisation.binarise, {_GRID}, where |x| <= alpha")
     if verdict.status is not Status.TESTED:
         return verdict
     for alpha, j in product(_STEPS, range(-4, 5)):

@@ -126,8 +126,7 @@ def signs(statement: Statement, full: bool = False) -> Verdict:
 
 def _cnn() -> tuple[dict[str, slice], int]:
     """The weights of the CNN of Table 4 on FMNIST, layer by layer, and their number."""
-    table = catalogue.find("fedbat.table4").claim
-    assert isinstance(table, Record)
+    table = catalogue.find("fedbat.table4").claim_of(Record)
     sizes = []
     for row in table.table:
         if (row["network"], row["dataset"]) == ("CNN", "FMNIST"):

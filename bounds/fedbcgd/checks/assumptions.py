@@ -34,11 +34,6 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Relations, Statement, Verdict
 
 
-def _relations(statement: Statement) -> Relations:
-    assert isinstance(statement.claim, Relations)
-    return statement.claim
-
-
 @cache
 def sigmoid() -> SigmoidERM:
     """The sigmoid loss on breast_cancer, ten clients with one class each, one sample per step."""
@@ -66,7 +61,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
         Case(f"{g.name}, client {i}", {"f_i": client, "x": x, "y": y, "mu": float(g.constants["curvature"])})
         for g, i, client, x, y in _pairs(lambda g: g.constants["curvature"] >= 0)
     )
-    return met(_relations(statement), places, f"the convex ones of {FAMILY}")
+    return met(statement.claim_of(Relations), places, f"the convex ones of {FAMILY}")
 
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
@@ -75,7 +70,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
         Case(f"{g.name}, client {i}", {"f": g.F, "f_i": client, "x1": x1, "x2": x2, "beta": float(g.constants["L"])})
         for g, i, client, x1, x2 in _pairs(lambda g: True)
     )
-    return met(_relations(statement), places, FAMILY)
+    return met(statement.claim_of(Relations), places, FAMILY)
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,9 @@ def _client_gradient(problem: Logistic, m: int, x: Array) -> Array:
 def alike(statement: Statement, full: bool = False) -> Verdict:
     """(5) with the certified G: attained if all clients have the same Hessian."""
     f_i = catalogue.paper("fedbcgd").symbols["f_i"].sympy
-    claim = replace(_relations(statement), relations=tuple(each(r, f_i) for r in _relations(statement).relations))
+    claim = replace(
+        statement.claim_of(Relations), relations=tuple(each(r, f_i) for r in statement.claim_of(Relations).relations)
+    )
     places = (
         Case(g.name, {"f": g.f, "f_i": list(g.clients), "M": len(g.clients), "G": g.G, "x": x})
         for g in _deviating()
@@ -134,7 +131,7 @@ def unbiased(statement: Statement, full: bool = False) -> Verdict:
     for place in samples(lambda problem: {"sigma": float(problem.constants["sigma"])}):
         law = [(p, {"f_iz": drawn["f_m"]}) for p, drawn in place.law]
         places.append(Case(place.where, {n if n != "F_m" else "f_i": v for n, v in place.values.items()}, law))
-    return met(_relations(statement), places, SAMPLES)
+    return met(statement.claim_of(Relations), places, SAMPLES)
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,9 @@ def smooth_batches(statement: Statement, full: bool = False, *, symbol: str, con
         Case(batch.name, _of(symbol, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
     )  # fmt: skip
     kinds = "quadratics with additive noise, logistic regression by single samples"
-    return met(_relations(statement), places, kinds if convex else f"{kinds}, the sigmoid loss by single samples")
+    return met(
+        statement.claim_of(Relations), places, kinds if convex else f"{kinds}, the sigmoid loss by single samples"
+    )
 
 
 def _of(symbol: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:

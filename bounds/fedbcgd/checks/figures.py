@@ -33,11 +33,6 @@ from fedtheory.theory.proofs.instances import sides
 from fedtheory.theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
 
-def _record(statement: Statement) -> Record:
-    assert isinstance(statement.claim, Record)
-    return statement.claim
-
-
 @dataclass(frozen=True)
 class Curve:
     """The losses of an algorithm, (step size, record), mean over seeds; infinite after divergence.
@@ -112,7 +107,9 @@ def _beside(says: str, rows: Sequence[Row]) -> Verdict:
 
 
 def _impossible(statement: Statement, error: ValueError) -> Verdict:
-    return Verdict(Status.REFUTED, f"no such run: {error}", witness={"settings": dict(_record(statement).settings)})
+    return Verdict(
+        Status.REFUTED, f"no such run: {error}", witness={"settings": dict(statement.claim_of(Record).settings)}
+    )
 
 
 # ------------------------------------------------------------------------------------------ Figures 4, 5, 7: a network
@@ -159,7 +156,7 @@ def number_of_blocks(statement: Statement, full: bool = False) -> Verdict:
 
     There is no shared block: it would be a seventh of the network here, and is 0.2 % of LeNet-5.
     """
-    claim = _record(statement)
+    claim = statement.claim_of(Record)
     problem, S, lam, budget = network(0.6), 20, 0.5, 10
     etas, seeds = FINER, 16 if full else 2
     printed = claim.settings["blocks"]
@@ -215,7 +212,7 @@ def ablation(statement: Statement, full: bool = False) -> Verdict:
     The last layer is shared.  The count is in rounds, not in floats: the layer is 0.2 % of LeNet-5, where it costs almost
     nothing, but a seventh of the network here.
     """
-    claim = _record(statement)
+    claim = statement.claim_of(Record)
     (rounds, seeds), lam, N, K = ((120, 16) if full else (60, 2)), 0.5, 5, 2
     try:
         problem = network(claim.settings["rho"])
@@ -251,7 +248,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
 
     All lam have the same step size, because only lam is varied: the step size of the grid with the fewest false rows.
     """
-    claim = _record(statement)
+    claim = statement.claim_of(Record)
     (rounds, seeds), N = ((120, 16) if full else (60, 2)), claim.settings["blocks"]
     grid = sorted({v for row in claim.table for v in (row["momentum"], *row["others"])} | {*claim.settings["momentum"]})
     try:
@@ -349,7 +346,7 @@ def faster(statement: Statement, full: bool = False) -> Verdict:
 
     Each method has the best of four step sizes.  A row is checked for each target and each problem.
     """
-    claim = _record(statement)
+    claim = statement.claim_of(Record)
     settings = claim.settings
     ids = settings.get("problems", {"": settings.get("problem")})
     if not set(ids.values()) <= set(LOSSES):
@@ -407,9 +404,8 @@ def _alone(loss: type[Logistic], count: int | None = None) -> Logistic:
 
 
 def _words(statement: Statement) -> tuple[sympy.Basic, ...]:
-    assert isinstance(statement.claim, Words)
     symbols = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
-    return tuple(each(f, symbols["a_i"], symbols["b_i"], symbols["f_i"]) for f in statement.claim.formulas)
+    return tuple(each(f, symbols["a_i"], symbols["b_i"], symbols["f_i"]) for f in statement.claim_of(Words).formulas)
 
 
 def _wrong(formulas: Sequence[sympy.Basic], where: str, values: Mapping[str, Any]) -> Verdict | None:

@@ -54,8 +54,7 @@ Build = Callable[..., Any]  # an algorithm of `simulations`, from the settings o
 
 def lines_of(id_: str) -> Listing:
     """The listing of a statement."""
-    claim = catalogue.find(id_).claim
-    assert isinstance(claim, Listing)
+    claim = catalogue.find(id_).claim_of(Listing)
     return claim
 
 
@@ -92,8 +91,7 @@ _SET = {Property.AT_REST: "v", Property.INITIAL_VARIATES: "c"}  # assumptions ab
 
 def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
     """The lines, executed, against an implementation: x, v, c and the c_i after every round."""
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     own, given = (catalogue.properties(one) for one in (catalogue.find(statement.id), statement))
     unset = [symbol for said, symbol in _SET.items() if said in own and said not in given]
     remembered: dict[str, None] = {}
@@ -269,8 +267,7 @@ def _against_fedavgm(claim: Listing, run: Exact) -> tuple[dict[str, Any], str]:
 
 def averaging(statement: Statement, full: bool = False) -> Verdict:
     """One block, in fractions: is a round that of FedAvgM, also for T = 1, without momentum, with a shared block?"""
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     return _degenerate(claim, AVERAGING)
 
 
@@ -298,8 +295,7 @@ def degenerates(statement: Statement, full: bool = False) -> Verdict:
 
     With the lines that the statement rests on, or, as it is about the experiments, with the corrected ones.
     """
-    claim = statement.claim
-    assert isinstance(claim, Words)
+    claim = statement.claim_of(Words)
     (symbol,) = set().union(*(formula.free_symbols for formula in claim.formulas))
     numbers = [n for n in range(1, 4) if all(formula.subs(symbol, n) == sympy.true for formula in claim.formulas)]
     if not numbers:
@@ -385,8 +381,7 @@ def one_by_one(printed: Listing, corrected: Listing) -> dict[str, Listing]:
 
 def tracking(statement: Statement, full: bool = False) -> Verdict:
     """In fractions: does FedBCGD+ reach the minimiser, also with T = 1, noise, blocks; is c the mean of the c_i?"""
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     try:
         found = list(_found(claim))
     except (Undefined, Unreadable) as error:
@@ -418,11 +413,6 @@ def each(e: sympy.Basic, *symbols: sympy.Symbol) -> sympy.Basic:
     return e.replace(lambda part: isinstance(part, Sum), indexed)
 
 
-def _relations(statement: Statement) -> Relations:
-    assert isinstance(statement.claim, Relations)
-    return statement.claim
-
-
 def _symbols() -> dict[str, sympy.Symbol]:
     return {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
 
@@ -444,7 +434,7 @@ def local_rule(statement: Statement, full: bool = False) -> Verdict:
         "at y = x^r": (there, -eta * (g - c_i + c)),
         "elsewhere": ({Grad(symbols["f_iz"], y): g + xi + change}, -eta * (g + change - c_i + c)),
     }
-    for relation in _relations(statement).relations:
+    for relation in statement.claim_of(Relations).relations:
         for name, (known, step) in cases.items():
             moved, by = equated(relation)
             left = expand((moved - by).xreplace({y_next: y + step}).xreplace({**at, **known}))
@@ -519,8 +509,8 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
     """
     symbols = _symbols()
     c, c_i, c_next, c_shared_next = (symbols[name] for name in ("c", "c_i", "c_next", "c_shared_next"))
-    whole = "c_i changed on the blocks that client i has sent" not in _relations(statement).words
-    claims = [_relations(statement), *(also for also in statement.also if isinstance(also, Relations))]
+    whole = "c_i changed on the blocks that client i has sent" not in statement.claim_of(Relations).words
+    claims = [statement.claim_of(Relations), *(also for also in statement.also if isinstance(also, Relations))]
     printed = catalogue.find("fedbcgd.eq6").also
     means = [r for also in (*statement.also, *printed) for r in also.relations if r.lhs == c]  # type: ignore[union-attr]
     kept_mean = means[0].rhs
@@ -581,7 +571,7 @@ def local_step(statement: Statement, full: bool = False) -> Verdict:
                     g = run.gradient(client, y, r, t)
                     f_iz = Client(lambda _: 0.0, lambda _, g=g: g)  # type: ignore[misc]
                     for side in sides(
-                        _relations(statement), {"y_next": y_next, "y_t": y, "eta": run.eta, "f_iz": f_iz}
+                        statement.claim_of(Relations), {"y_next": y_next, "y_t": y, "eta": run.eta, "f_iz": f_iz}
                     ):
                         count += 1
                         if not side.holds:
@@ -616,7 +606,7 @@ def blocks(statement: Statement, full: bool = False) -> Verdict:
         clients = np.broadcast_to(clients, orders.shape)
         first = np.array([part.start for part in parts[:N]])
         member = own[..., first]  # (orders, S, N): the senders of block j
-        for side in sides(_relations(statement), {"S": algorithm.participants(problem), "N": N, "K": K}):
+        for side in sides(statement.claim_of(Relations), {"S": algorithm.participants(problem), "N": N, "K": K}):
             if not side.holds:
                 witness = {"N": N, "K": K, "S": algorithm.participants(problem), "right": side.right}
                 return Verdict(Status.REFUTED, f"{where}: {side.says} is false", witness=witness)
@@ -676,7 +666,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
                     lambda part: isinstance(part, Sum),
                     lambda s: Sum(s.function.xreplace({base: IndexedBase(f"over_{s.limits[0][2]}")}), *s.limits),
                 )
-                for r in _relations(statement).relations
+                for r in statement.claim_of(Relations).relations
             ]
             for side in sides(Relations(tuple(apart)), known):
                 count += 1
@@ -727,7 +717,7 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
 
     Every block is one coordinate.  The printed lines send one step fewer, and count the step twice.
     """
-    relations = [each(r, _symbols()["local_sum"]) for r in _relations(statement).relations]
+    relations = [each(r, _symbols()["local_sum"]) for r in statement.claim_of(Relations).relations]
     count = 0
     for N, K in ((2, 1), (1, 2), (3, 1)):
         outcomes = tuple(_outcomes(N, K))
@@ -771,8 +761,7 @@ def _moves_only_own(run: Replay, algorithm: FedBCGD) -> bool:
 
 def variant(statement: Statement, full: bool = False) -> Verdict:
     """The variant with the settings against the one of its name; only with freezing do clients move just their block."""
-    claim = statement.claim
-    assert isinstance(claim, Record)
+    claim = statement.claim_of(Record)
     settings = claim.settings
     named = re.match(r"FedBCGD_(\w+):", claim.claims[0])
     ablations = {name.replace(", ", "_").replace("non-share", "nonshare"): build for name, build in ABLATIONS.items()}

@@ -59,7 +59,6 @@ def _points_of(Q: Compressor) -> Iterator[tuple[Fraction, ...]]:
 
 def compressed(statement: Statement, full: bool = False) -> Verdict:
     """E Q(x) = x and E||Q(x) - x||^2 <= q ||x||^2 with the certified q, over the whole law of Q(x)."""
-    assert isinstance(statement.claim, Relations)
     cases = []
     for Q in UNBIASED:
         q = Q.q(4).value
@@ -67,7 +66,9 @@ def compressed(statement: Statement, full: bool = False) -> Verdict:
         for x in _points_of(Q):
             law = [(chance, {"Q": known_at(Vector(x), Vector(out))}) for chance, out in Q.law(x)]
             cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Vector(x), "q": Fraction(q)}, law))
-    return compared(statement.claim, cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions")
+    return compared(
+        statement.claim_of(Relations), cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions"
+    )
 
 
 def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
@@ -102,7 +103,6 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
     For independent unbiased masks the left side is q ((1/m^2) sum ||x_j||^2 - ||mean||^2).  So for messages of norm at
     most B the smallest G_q is q B^2 / m, if m is even, and it grows with B.
     """
-    assert isinstance(statement.claim, Relations)
     cases, compressors = [], (RandK(1), Sparsifier(Fraction(1, 2)))
     for Q, (m, radius) in product(compressors, ((2, 1), (2, 10), (4, 1))):
         masks, q = _masks(Q, 2), Q.q(2).value
@@ -121,7 +121,7 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
             where = f"{Q.name}, independent, {name}, m = {m}, ||x_j|| <= {radius}"
             cases.append(Case(where, {**known, "G_q": bound}, own))
     verdict = compared(
-        statement.claim,
+        statement.claim_of(Relations),
         cases,
         "on RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = "
         "q B^2 / m for messages of norm at most B = 1, 10",
@@ -139,7 +139,6 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad f_j(u) - grad f_j(v)|| <= L ||u - v|| with the certified L; every f has a certified minimum."""
-    assert isinstance(statement.claim, Relations)
     places = (
         Case(f"{g.name}, client {j}", {"f_j": client, "u": u, "v": v, "L": float(g.constants["L"])})
         for g in examples()
@@ -147,7 +146,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
         for j, client in enumerate(g.clients, 1)
         for u, v in g.pairs
     )
-    return met(statement.claim, places, f"{FAMILY}, all bounded below")
+    return met(statement.claim_of(Relations), places, f"{FAMILY}, all bounded below")
 
 
 def _stochastic(symbol: str) -> Iterator[Case]:
@@ -160,9 +159,8 @@ def _stochastic(symbol: str) -> Iterator[Case]:
 
 def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
     """E[g_j] = grad f_j and E||g_j - grad f_j||^2 <= sigma^2 with the certified sigma."""
-    assert isinstance(statement.claim, Relations)
     return met(
-        statement.claim,
+        statement.claim_of(Relations),
         _stochastic("f_j"),
         "the clients x^2/2 with samples x^2/2 +- x, quadratics with noise (a two-point law of the same moments), logistic "
         "regression on breast_cancer with all batches of one",
@@ -171,9 +169,8 @@ def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
 
 def homogeneous(statement: Statement, full: bool = False) -> Verdict:
     """The same for identical clients: f_j = f, with each client of the family as f."""
-    assert isinstance(statement.claim, Relations)
     return met(
-        statement.claim,
+        statement.claim_of(Relations),
         _stochastic("f"),
         "federations of identical clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the "
         "same moments), a tenth of breast_cancer by logistic regression with all batches of one",
@@ -195,7 +192,6 @@ def _least_squares() -> tuple[Example, ...]:
 
 def polyak(statement: Statement, full: bool = False) -> Verdict:
     """(1/2) ||grad f(w)||^2 >= mu (f(w) - f(w_star)) with the certified mu, also where f is not strongly convex."""
-    assert isinstance(statement.claim, Relations)
     flat = _least_squares()
     curved = [g for g in examples() if (g.constants.get("mu_pl") or 0) > 0]
     places = []
@@ -205,12 +201,15 @@ def polyak(statement: Statement, full: bool = False) -> Verdict:
         for w in [star, *near, *(w for w, _ in g.pairs)]:
             places.append(Case(g.name, {"f": g.F, "w": w, "w_star": star, "mu": mu}))
     names = ", ".join(g.name for g in curved)
-    return met(statement.claim, places, f"{len(flat)} least-squares problems with a singular Hessian, and {names}")
+    return met(
+        statement.claim_of(Relations),
+        places,
+        f"{len(flat)} least-squares problems with a singular Hessian, and {names}",
+    )
 
 
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """f(u) >= f(v) + <grad f(v), u - v> + (mu/2) ||u - v||^2 with the certified mu."""
-    assert isinstance(statement.claim, Relations)
     equal = [
         quadratic_example(generate(4, 1, L=1.0, mu=mu, seed=seed), seed) for seed, mu in enumerate((0.1, 0.5, 1.0))
     ]
@@ -221,7 +220,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
         for one, two in g.pairs
         for u, v in ((one, two), (two, one))
     )
-    return met(statement.claim, places, f"{', '.join(g.name for g in curved)}")
+    return met(statement.claim_of(Relations), places, f"{', '.join(g.name for g in curved)}")
 
 
 __all__ = ["compressed", "gap", "heterogeneous", "homogeneous", "polyak", "smooth", "strongly_convex"]

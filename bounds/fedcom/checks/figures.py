@@ -46,18 +46,13 @@ def _digits(count: int | None = None) -> Dataset:
     return replace(found, name=name, features=found.features[:count], labels=found.labels[:count])
 
 
-def _record(statement: Statement) -> Record:
-    assert isinstance(statement.claim, Record)
-    return statement.claim
-
-
 def _told(statement: Statement, *patterns: str) -> list[re.Match[str] | None]:
     """The matches in the record's sentences, by pattern; None for a pattern without a match.
 
     Raises ValueError for a sentence that no pattern reads.
     """
     found: list[re.Match[str] | None] = [None] * len(patterns)
-    for sentence in _record(statement).claims:
+    for sentence in statement.claim_of(Record).claims:
         matches = [re.search(pattern, sentence) for pattern in patterns]
         if not any(matches):
             raise ValueError(f"cannot read {sentence!r}")
@@ -106,8 +101,7 @@ def _others(cosines: Array) -> Array:
 
 def similarity(statement: Statement, full: bool = False) -> Verdict:
     """(7) for every pair of clients; then the clients' correlations, IID and with a given number of classes each."""
-    claim = statement.claim
-    assert isinstance(claim, Words)
+    claim = statement.claim_of(Words)
     number = re.search(r"(\d+) classes per client.*at most (\d+) of the (\d+) clients", claim.text)
     if not number:
         return Verdict(Status.OPEN, f"cannot read {claim.text!r}")
@@ -166,7 +160,7 @@ def communication(statement: Statement, full: bool = False) -> Verdict:
 
     Algorithm 4's divisor is the printed one if the statement rests on it, else the number of participants.
     """
-    settings = _record(statement).settings
+    settings = statement.claim_of(Record).settings
     try:
         told, rate = _told(statement, r"(\w+) and (\w+) have the (fastest|slowest) convergence in communication",
                            r"the final convergence rate is (the same|a different) for all algorithms")  # fmt: skip

@@ -101,8 +101,7 @@ def listing(
 
     Also the relations that the paper prints about the same algorithm (`also`).
     """
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     compared = replays(tuple(compressors), sampled)
     relations = 0
     for run in compared:
@@ -158,10 +157,8 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
 
     Option I: every client's own copy, which stays equal to the server's model.
     """
-    claim = statement.claim
-    assert isinstance(claim, Relations)
-    lines = catalogue.find("fedcom.alg3").claim
-    assert isinstance(lines, Listing)
+    claim = statement.claim_of(Relations)
+    lines = catalogue.find("fedcom.alg3").claim_of(Listing)
     count, apart = 0, 0.0
     for run in replays((Identity(),)):
         machine = run.machine(lines)
@@ -271,8 +268,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
 
     The second question needs two or more participants: a single one compares itself with itself, and tracks nothing.
     """
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     found: list[str] = []
     for run in SAMPLED:
         machine = _executed(run, claim)
@@ -392,8 +388,7 @@ _FALLS = 1e-3  # largest ratio of the last to the first distance of a run that r
 
 def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
     """The lines with top_k, k = 3, 2, 1 of 6, on quadratics: does the model go to the minimiser of f?"""
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     shown = []
     for k, seed in product((3, 2, 1), (1, 2) if full else (1,)):
         with np.errstate(over="ignore", invalid="ignore"):

@@ -27,14 +27,13 @@ from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 def lower(statement: Statement, full: bool = False) -> Verdict:
     """F >= F* at seeded points and at x*, F(x*) = F*, if the certificates give x*."""
-    assert isinstance(statement.claim, Relations)
     bounded = [g for g in examples() if g.constants.get("x_star") is not None]
     places = (
         Case(g.name, {"F": g.F, "x": x, "F_star": g.constants["F_star"], "x_star": g.constants["x_star"]})
         for g in bounded
         for x in [g.constants["x_star"], *(x for x, _ in g.pairs)]
     )
-    verdict = met(statement.claim, places, FAMILY)
+    verdict = met(statement.claim_of(Relations), places, FAMILY)
     return replace(verdict, slack=None)  # F* is no bound that a factor could tighten
 
 
@@ -51,26 +50,22 @@ def _pairs(constant: str, symbol: str, least: float) -> Iterator[Case]:
 
 def cases(statement: Statement, full: bool = False) -> Verdict:
     """D_{F_m}(x, y) >= (mu/2) ||x - y||^2 with the certified mu, 0 for a client that is only convex."""
-    assert isinstance(statement.claim, Relations)
-    return met(statement.claim, _pairs("curvature", "mu", -1e-12), f"the convex ones of {FAMILY}")
+    return met(statement.claim_of(Relations), _pairs("curvature", "mu", -1e-12), f"the convex ones of {FAMILY}")
 
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad F_m(x) - grad F_m(y)|| <= L ||x - y|| with the certified L."""
-    assert isinstance(statement.claim, Relations)
-    return met(statement.claim, _pairs("L", "L", 0.0), FAMILY)
+    return met(statement.claim_of(Relations), _pairs("L", "L", 0.0), FAMILY)
 
 
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
     """The relation, with the exact expectation over all samples."""
-    assert isinstance(statement.claim, Relations)
-    return met(statement.claim, samples(lambda _: {}), SAMPLES)
+    return met(statement.claim_of(Relations), samples(lambda _: {}), SAMPLES)
 
 
 def variance(statement: Statement, full: bool = False) -> Verdict:
     """E ||grad f_m - grad F_m||^2 <= sigma^2 with the certified sigma."""
-    assert isinstance(statement.claim, Relations)
-    return met(statement.claim, samples(lambda problem: {"sigma": problem.constants["sigma"]}), SAMPLES)
+    return met(statement.claim_of(Relations), samples(lambda problem: {"sigma": problem.constants["sigma"]}), SAMPLES)
 
 
 def _by_client(claim: Relations) -> Relations:
@@ -90,8 +85,7 @@ def _lowest(f: Callable[[Array], float], d: int) -> Array:
 
 def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 3a with the certified (beta, zeta), also where right minus left side is smallest."""
-    assert isinstance(statement.claim, Relations)
-    claim = _by_client(statement.claim)
+    claim = _by_client(statement.claim_of(Relations))
     places = []
     for g, M, d in _heterogeneous():
         values = {"F": g.F, "F_m": list(g.clients), "M": M, "beta": g.constants["beta"], "zeta": g.constants["zeta"]}
@@ -126,7 +120,7 @@ def _het_a() -> Relations:
 
 def at_optimum(statement: Statement, full: bool = False) -> Verdict:
     """zeta_star by its definition; and (2) at x*, where grad F = 0, reads zeta_star <= zeta: (3) is weaker."""
-    assert isinstance(statement.claim, Relations)
+    claim = statement.claim_of(Relations)
     places = [
         Case(
             g.name,
@@ -134,12 +128,12 @@ def at_optimum(statement: Statement, full: bool = False) -> Verdict:
         )
         for g, M, _ in _heterogeneous()
     ]
-    verdict = met(_by_client(statement.claim), places, "quadratics (d = 1, 3) and logistic regression")
+    verdict = met(_by_client(claim), places, "quadratics (d = 1, 3) and logistic regression")
     if verdict.status is not Status.TESTED:
         return verdict
     # Assumption 3a at x = x*, where grad F = 0, its left side by the claim
     symbols = {name: symbol.sympy for name, symbol in catalogue.symbols(statement).items()}
-    squares, squared = statement.claim.relations[0].args
+    squares, squared = claim.relations[0].args
     gradient = Grad(symbols["F"], symbols["x_star"])
     implied = _het_a().relations[0].xreplace({symbols["x"]: symbols["x_star"]})
     for known in ({Norm(gradient): sympy.Integer(0)}, {gradient: sympy.Integer(0)}, {squares: squared}):

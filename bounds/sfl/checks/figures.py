@@ -25,8 +25,7 @@ RESOLUTION = 1e-4  # the authors keep four decimals: all distances below it coun
 
 def settings_of(statement: Statement) -> Mapping[str, Any]:
     """The settings of an experiment."""
-    assert isinstance(statement.claim, Record)
-    return statement.claim.settings
+    return statement.claim_of(Record).settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +74,7 @@ def curves(problem: Quadratic, K: int, grid: Sequence[float], x0: float, R: int)
 
 def group(statement: Statement) -> Quadratic:
     """The two clients of a group, from its statement."""
-    assert isinstance(statement.claim, Relations)
-    functions = [r.rhs for r in statement.claim.relations if isinstance(r.lhs, Value)]
+    functions = [r.rhs for r in statement.claim_of(Relations).relations if isinstance(r.lhs, Value)]
     (x,) = set().union(*(f.free_symbols for f in functions))
     curvature, slope = ([float(f.coeff(x, power)) for f in functions] for power in (2, 1))
     return from_functions(curvature, slope, name=statement.id)

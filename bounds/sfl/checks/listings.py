@@ -103,8 +103,7 @@ def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) 
     Also: x^(r+1) - x^(r) is -eta times the sum (for PFL, the mean over clients of the sums) of the round's
     gradients; SFL with one exact step each is SGD with random reshuffling.
     """
-    claim = statement.claim
-    assert isinstance(claim, Listing)
+    claim = statement.claim_of(Listing)
     reshuffled = 0
     for replay in _replays():
         problem, K = replay.problem, replay.K
@@ -153,8 +152,7 @@ def split_learning(statement: Statement, full: bool = False) -> Verdict:
 
     With tau_m = K at every client; where the conditions admit unequal tau_m, `uneven_steps` comes first.
     """
-    claim = statement.claim
-    assert isinstance(claim, Words)
+    claim = statement.claim_of(Words)
     uneven = uneven_steps(statement)
     counts = [K for K in (1, 3) if admits(statement, (K,), K)]
     if uneven.status is Status.REFUTED or not counts:
@@ -216,8 +214,7 @@ def _fraction(q: Any) -> Fraction:
 
 def biased(statement: Statement, full: bool = False) -> Verdict:
     """E[grad f_pi_m(x_mk)] against grad F, exactly: against E[grad F(x_mk)] and against grad F(x)."""
-    claim = statement.claim
-    assert isinstance(claim, Words)
+    claim = statement.claim_of(Words)
     (formula,) = claim.formulas
     symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     unequal = isinstance(formula, sympy.Ne)

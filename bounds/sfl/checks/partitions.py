@@ -69,8 +69,7 @@ def partitioned(statement: Statement, full: bool, *, deal: Callable[[int], Dealt
     An expectation is taken over all classes of all seeds with the same number of owners: given the owners, their
     proportions are independent.
     """
-    claim = statement.claim
-    assert isinstance(claim, Words)
+    claim = statement.claim_of(Words)
     dealt = [deal(seed) for seed in range(seeds * (5 if full else 1))]
     classes = [c for one in dealt for c in one.classes]
     by_owners: dict[float, list[Values]] = {}

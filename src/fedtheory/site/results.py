@@ -70,8 +70,7 @@ class Sharper:
 
 
 def _terms(statement: Statement) -> dict[str, str]:
-    assert isinstance(statement.claim, Bound)
-    return {t.name: mathml(latex(statement.paper, t.value), display=True) for t in statement.claim.terms}
+    return {t.name: mathml(latex(statement.paper, t.value), display=True) for t in statement.claim_of(Bound).terms}
 
 
 def sharper(checked: Sequence[Checked]) -> dict[str, list[Sharper]]:

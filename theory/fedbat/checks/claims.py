@@ -30,9 +30,8 @@ from fedtheory.theory.fedbat.symbols import (
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs.argument import Argument, Proof, as_evidence
 from fedtheory.theory.proofs.arithmetic import Decision, decide
-from fedtheory.theory.proofs.ledger import bound_of
 from fedtheory.theory.proofs.rules import ATTAINED, LOWEST_OF_CLIENT, MEAN_VALUE
-from fedtheory.theory.statement import Evidence, Order, Statement, Status, Verdict, Words
+from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status, Verdict, Words
 
 
 def heterogeneity(p: Argument) -> None:
@@ -53,7 +52,7 @@ def heterogeneity(p: Argument) -> None:
 def constant_of(name: str) -> sympy.Expr:
     """The B of Theorem 1 or 2, from its first term, kappa/(gamma+T) 2B/mu."""
     statement = catalogue.find(f"fedbat.{name}")
-    first = bound_of(statement).terms[0].value
+    first = statement.claim_of(Bound).terms[0].value
     g = Max(8 * L / mu, catalogue.symbols(statement)["tau"].sympy) - 1
     return sympy.expand(sympy.simplify(first * (g + T) * mu**2 / (2 * L)))
 
@@ -78,15 +77,14 @@ def every_round(statement: Statement, full: bool = False) -> Verdict:
 
 def remark1(p: Argument) -> None:
     """K = N; q = 0, compared with (Li et al. 2020); tau = 1: the bound is O(1/T)."""
-    claim = p.statement.claim
-    assert isinstance(claim, Words)
+    claim = p.statement.claim_of(Words)
     full_B, partial_B = constant_of("thm1"), constant_of("thm2")
     li_full, li_partial = claim.formulas
     tau = catalogue.symbols(p.statement)["tau"].sympy
     p.equal("K = N, p_k = 1/N", partial_B.subs(K, N), full_B.subs(p_sq, 1 / N))
     p.equal("q = 0, Theorem 1", full_B.subs(q, 0), li_full)
     p.equal("q = 0, Theorem 2", partial_B.subs(q, 0), li_partial)
-    slow = _limit(sum(t.value for t in bound_of(catalogue.find("fedbat.thm2")).terms).subs({K: N, tau: 1}), 1 / T)
+    slow = _limit(sum(t.value for t in catalogue.find("fedbat.thm2").claim_of(Bound).terms).subs({K: N, tau: 1}), 1 / T)
     if slow is not None:
         p.fail("K = N, tau = 1", f"not O(1/T), {slow}")
 

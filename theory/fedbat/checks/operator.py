@@ -15,10 +15,10 @@ from fedtheory.theory.fedbat.symbols import *
 from fedtheory.theory.notation import NOTATION, Norm, Value, equal
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, decide
-from fedtheory.theory.proofs.ledger import bound_of, conditions_of
+from fedtheory.theory.proofs.ledger import conditions_of
 from fedtheory.theory.proofs.vectors import in_the_mean
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict
+from fedtheory.theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict
 
 Check = Callable[[Statement, bool], Verdict]
 
@@ -104,8 +104,7 @@ def positive(statement: Statement, full: bool = False) -> Verdict:
 
 def learned(statement: Statement, full: bool = False) -> Verdict:
     """The second line of (14) against (10), where alpha_e is the learned parameter: dF/dalpha_e = rho alpha dF/dalpha."""
-    definition = catalogue.find("fedbat.eq10").claim
-    assert isinstance(definition, Relations)
+    definition = catalogue.find("fedbat.eq10").claim_of(Relations)
     parametrised = definition.relations[0].rhs
     slope = sympy.Symbol("slope", real=True)
     moved = parametrised.subs(alpha_e, alpha_e - eta_t * slope)
@@ -125,7 +124,7 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
 
 def _probability_of_plus() -> sympy.Expr:
     """The second line of (7)."""
-    return bound_of(catalogue.find("fedbat.eq7.prob_plus")).value
+    return catalogue.find("fedbat.eq7.prob_plus").claim_of(Bound).value
 
 
 def _mean_of_entry() -> sympy.Expr:

@@ -10,7 +10,6 @@ from sympy import sqrt
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbcgd.checks.facts import relations_of
 from fedtheory.theory.fedbcgd.symbols import *
-from fedtheory.theory.proofs.orders import order_of
 from fedtheory.theory.statement import Evidence, Order, Statement, Status, Verdict
 
 
@@ -68,8 +67,7 @@ def row(main: str, **choice: sympy.Expr) -> Callable[[Statement, bool], Verdict]
 
 
 def _terms(name: str) -> dict[str, sympy.Expr]:
-    claim = catalogue.find(f"fedbcgd.table1.{name}").claim
-    assert isinstance(claim, Order)
+    claim = catalogue.find(f"fedbcgd.table1.{name}").claim_of(Order)
     return {t.name: t.value for t in claim.terms}
 
 
@@ -114,7 +112,7 @@ def second_term(statement: Statement, full: bool = False) -> Verdict:
 
 def root_of_kappa(statement: Statement, full: bool = False) -> Verdict:
     """The main theorem's communication at N = sqrt(beta/mu)."""
-    sent, own = _communication("thm2.main.strongly_convex"), order_of(statement)
+    sent, own = _communication("thm2.main.strongly_convex"), statement.claim_of(Order)
     if (own.quantity, own.letter) != (sent.quantity, sent.letter):
         witness = {"left side": f"{own.quantity} = {own.letter}"}
         return Verdict(Status.REFUTED, f"the theorem says {sent.quantity} = {sent.letter}", witness=witness)

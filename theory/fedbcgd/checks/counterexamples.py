@@ -12,7 +12,7 @@ from sympy import Rational, sqrt
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbcgd.symbols import *
-from fedtheory.theory.proofs.ledger import bound_of, conditions_of
+from fedtheory.theory.proofs.ledger import conditions_of
 from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status, Verdict
 
 
@@ -66,8 +66,7 @@ _ALIKE = [
 
 def whatever_the_steps(statement: Statement, full: bool = False) -> Verdict:
     """Compare the bound with the least value over all step sizes and weights: quadratics, one round, exact numbers."""
-    claim = statement.claim
-    assert isinstance(claim, Bound)
+    claim = statement.claim_of(Bound)
     gradients = claim.quantity.name.startswith("avg_grad")
     tightest = mpmath.inf
     for instance in _ALIKE:
@@ -103,8 +102,7 @@ def unseen_client(statement: Statement, full: bool = False) -> Verdict:
     and weights.  This has probability (1 - 1/M)^M >= 1/4.  The ratio left/printed grows like a power of M; no constant,
     and no power of a logarithm, makes up for that.
     """
-    claim = statement.claim
-    assert isinstance(claim, Order)
+    claim = statement.claim_of(Order)
     if "fedbcgd.alg3.begun" in statement.assumes:
         return Verdict(Status.OPEN, "the statement does not start from c_i^0 = 0")
     table = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
@@ -152,7 +150,7 @@ def all_behind(statement: Statement, full: bool = False) -> Verdict:
     Before the round there is no lag and no drift.  After it the points alpha_i of all clients, sampled or not, are still
     x^r, a step behind z^{r+1}.  The step is the largest that the conditions allow at a = 1.
     """
-    claim = bound_of(statement)
+    claim = statement.claim_of(Bound)
     (limit,) = [c.rhs for c in conditions_of(statement) if c.lhs == eta_tilde]
     for clients in range(1, 101):
         at = {M: clients, N: 1, K: 1, S: 1, beta: 1, a: 1}
@@ -173,8 +171,7 @@ def heterogeneity_stays(statement: Statement, full: bool = False) -> Verdict:
     step sizes, momentum and weights, the output is w x^0 + sum of w_r b^r with weights of sum 1.  So from x^0 = 1 its gap
     is at least (1/2)/(1 + R/G^2).  With T = 1/eps the printed R is G^2 + G/sqrt(eps) + log(1/eps), up to constants.
     """
-    claim = statement.claim
-    assert isinstance(claim, Order)
+    claim = statement.claim_of(Order)
     table = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
     ratios = []
     for k in _SIZES:

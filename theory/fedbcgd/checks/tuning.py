@@ -138,13 +138,13 @@ def from_rate(source: str) -> Proof:
         small = [c.relation for c in bound.when if eta_tilde in c.relation.free_symbols]
         ratio = bound.where[eta_tilde] / p.statement.where[eta_tilde]
         p.source(source, {eta_tilde: ratio * eta_tilde}, under=[c.subs(eta_tilde, ratio * eta_tilde) for c in small])
-        assert isinstance(bound.claim, Order)
+        claim = bound.claim_of(Order)
         needed: list[sympy.Expr] = []
-        for term in bound.claim.terms:
+        for term in claim.terms:
             (*least,) = term.value.atoms(sympy.Min) or {term.value}
             needed += [1 / one for one in least[0].args] if term.value.has(exp) else [rounds_needed(term.value)]
         p.conditions = [c for c in p.conditions if not isinstance(c, Eq)]
-        polylog = bound.claim.polylog or bound.claim.value.has(exp)
+        polylog = claim.polylog or claim.value.has(exp)
         named = tuple(Term(f"rounds_{i}", one) for i, one in enumerate(needed))
         orders.conclude(p, Order(R, named, polylog))
         sent = tuple(Term(t.name, (t.value * d / N).subs(K, S / N)) for t in named)

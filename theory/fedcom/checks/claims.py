@@ -41,8 +41,7 @@ def rates_of(statement: Statement) -> tuple[Rate, ...]:
 
 
 def _formulas(statement: Statement) -> tuple[Any, ...]:
-    assert isinstance(statement.claim, Words)
-    return statement.claim.formulas
+    return statement.claim_of(Words).formulas
 
 
 def rates_meet_condition(statement: Statement, full: bool = False) -> Verdict:

@@ -115,8 +115,7 @@ def tracking_grows(statement: Statement, full: bool = False) -> Verdict:
     Corrected statements are about the damped tracking, alpha = 1/(1+q).  The rate is a claim for every gamma that the
     corollaries admit.  With gamma of the order of q^R local steps vanish, and the error no longer reaches the model.
     """
-    assert isinstance(statement.claim, Rates)
-    for rate in statement.claim.rates:
+    for rate in statement.claim_of(Rates).rates:
         ratios: dict[int, Any] = {}
         for inverse in _INVERSE_EPSILON:
             run, worth = run_of(statement, rate, inverse)
@@ -148,8 +147,7 @@ _PROBLEM: Mapping[sympy.Symbol, Any] = {
 
 def order_fails(statement: Statement, full: bool = False) -> Verdict:
     """An order for the mean squared gradient, at its own learning rate and smallest gamma, tau = 8 N, R = 160 N."""
-    claim = statement.claim
-    assert isinstance(claim, Order)
+    claim = statement.claim_of(Order)
     if not claim.quantity.has(avg_grad_sq) or statement.corrects:
         return Verdict(Status.OPEN, "expected an order for the mean squared gradient, of the undamped algorithm")
     ratios: dict[int, Any] = {}
@@ -196,9 +194,8 @@ def rounds_compared(statement: Statement, full: bool = False) -> Verdict:
 
     Refuted only if no constant helps either: for n = m = N, q = N^2 the quotient grows with N.
     """
-    assert isinstance(statement.claim, Words)
     given = [c.relation for c in statement.when]
-    for formula in statement.claim.formulas:
+    for formula in statement.claim_of(Words).formulas:
         if not isinstance(formula, sympy.Le | sympy.Ge):
             raise ValueError(f"{formula}: expected an inequality of rounds")
         found = decide([_without_roots(r) for r in given], _without_roots(formula))
@@ -230,8 +227,7 @@ def rounds_compared(statement: Statement, full: bool = False) -> Verdict:
 
 def follows(statement: Statement, full: bool = False) -> Verdict:
     """The relations follow from the statement's conditions, decided by z3."""
-    assert isinstance(statement.claim, Relations)
-    found = decide([c.relation for c in statement.when], list(statement.claim.relations))
+    found = decide([c.relation for c in statement.when], list(statement.claim_of(Relations).relations))
     witness = {symbol.name: str(value) for symbol, value in found.model.items()}
     return Verdict(found.status, found.says, witness=witness)
 

@@ -143,8 +143,7 @@ def from_bound(source: str) -> Proof:
 
 
 def _formulas(p: Argument) -> tuple[Any, ...]:
-    claim = p.statement.claim
-    assert isinstance(claim, Words)
+    claim = p.statement.claim_of(Words)
     return claim.formulas
 
 

@@ -12,7 +12,6 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.notation import Bregman, Grad, Inner, Value
 from fedtheory.theory.proofs import enumeration, units
 from fedtheory.theory.proofs.enumeration import Truth
-from fedtheory.theory.proofs.ledger import bound_of
 from fedtheory.theory.proofs.vectors import equated
 from fedtheory.theory.sfl import sharp as sharper
 from fedtheory.theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables
@@ -24,7 +23,7 @@ from fedtheory.theory.sfl.symbols import (
     var_swr,
     x,
 )
-from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict, Words
 
 # Reasons why no check here decides a statement, unless its kind already says so
 OPEN = {
@@ -89,8 +88,7 @@ def three_point(statement: Statement, full: bool = False) -> Verdict:
 
 def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
     """E[sample mean] = population mean, for both ways of sampling: over all samples, for every population."""
-    claim = statement.claim
-    assert isinstance(claim, Relations)
+    claim = statement.claim_of(Relations)
     most = 7 if full else 5
     cases = 0
     for n, s in enumeration.grid(most):
@@ -153,12 +151,11 @@ def covariance(statement: Statement, full: bool = False) -> Verdict:
 
 def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
     """The first formula is the ratio of (23) to (22); its quotient by the second tends to 1 for large n and fixed s/n."""
-    claim = statement.claim
-    assert isinstance(claim, Words)
+    claim = statement.claim_of(Words)
     left, right = claim.formulas
     if any(isinstance(formula, Relational) for formula in claim.formulas):
         return Verdict(Status.OPEN, "expected two expressions, the second an approximation of the first")
-    variances = [bound_of(catalogue.find(f"sfl.lemma3.{part}")).value for part in ("swor", "swr")]
+    variances = [catalogue.find(f"sfl.lemma3.{part}").claim_of(Bound).value for part in ("swor", "swr")]
     if sympy.simplify(left - variances[0] / variances[1]) != 0:
         ratio = sympy.simplify(variances[0] / variances[1])
         return Verdict(Status.REFUTED, f"the ratio of the variances is {ratio}", witness={"ratio": str(ratio)})
@@ -204,8 +201,7 @@ def partial_sum(statement: Statement, full: bool = False) -> Verdict:
 
 def group_constants(statement: Statement, full: bool = False) -> Verdict:
     """zeta_star and delta of a quadratic group, from its printed functions, exactly."""
-    claim = statement.claim
-    assert isinstance(claim, Relations)
+    claim = statement.claim_of(Relations)
     functions, printed = {}, {}
     for relation in claim.relations:
         symbols = relation.lhs.atoms(Value) or relation.lhs.free_symbols

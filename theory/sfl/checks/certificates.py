@@ -197,9 +197,8 @@ def with_coefficient(proved: Callable[[Statement, bool], Verdict]) -> Callable[[
         found = proved(statement, full)
         if found.status is not Status.PROVED:
             return found
-        assert isinstance(statement.claim, Relations)
         shares = (Rational(0), Rational(1, 2), Rational(99, 100))
-        needed = {share: coefficient_needed(statement.claim.relations[0], share) for share in shares}
+        needed = {share: coefficient_needed(statement.claim_of(Relations).relations[0], share) for share in shares}
         told = ", ".join(f"{factor:.3g} L at mu = {float(share):.3g} L" for share, factor in needed.items())
         says = f"{found.says}; smallest sufficient factor of ||z - x||^2: {told}"
         return replace(found, says=says, slack=1 / max(needed.values()))

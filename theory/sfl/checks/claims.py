@@ -9,16 +9,15 @@ from sympy import exp
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.arithmetic import decide
-from fedtheory.theory.proofs.ledger import Ledger, bound_of, conditions_of
+from fedtheory.theory.proofs.ledger import Ledger, conditions_of
 from fedtheory.theory.proofs.orders import covered
 from fedtheory.theory.sfl.checks.orders import named_term, stated_order
 from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Evidence, Order, Relations, Statement, Status, Verdict, Words
+from fedtheory.theory.statement import Bound, Evidence, Order, Relations, Statement, Status, Verdict, Words
 
 
 def _formulas(statement: Statement) -> tuple[sympy.Basic, ...]:
-    assert isinstance(statement.claim, Words)
-    return statement.claim.formulas
+    return statement.claim_of(Words).formulas
 
 
 def rate(statement: Statement, full: bool = False) -> Verdict:
@@ -181,8 +180,8 @@ def own_form(statement: Statement, full: bool = False) -> Verdict:
     printed = _formulas(statement)[-1]
     theorem = catalogue.find("sfl.thm1.strongly_convex")
     own = {sigma: 0, eta_tilde: M * K * eta}
-    terms = [sympy.simplify(t.value.subs(own)) for t in bound_of(theorem).terms]
-    claim = Order(bound_of(theorem).quantity, tuple(named_term(t) for t in sympy.Add.make_args(printed)))
+    terms = [sympy.simplify(t.value.subs(own)) for t in theorem.claim_of(Bound).terms]
+    claim = Order(theorem.claim_of(Bound).quantity, tuple(named_term(t) for t in sympy.Add.make_args(printed)))
     ledger = Ledger([c.relation for c in statement.when])
     for condition in theorem.when:
         ledger.require(f"Theorem 1: {condition}", condition.relation.subs(own))
@@ -194,7 +193,7 @@ def own_form(statement: Statement, full: bool = False) -> Verdict:
 
 def lemma3_parts(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 3's two variances are the variances in its parts."""
-    parts = [bound_of(catalogue.find(f"sfl.lemma3.{part}")).value for part in ("swr", "swor")]
+    parts = [catalogue.find(f"sfl.lemma3.{part}").claim_of(Bound).value for part in ("swr", "swor")]
     for printed, part in zip(_formulas(statement), parts, strict=True):
         if sympy.simplify(printed - part) != 0:
             return Verdict(
@@ -205,8 +204,7 @@ def lemma3_parts(statement: Statement, full: bool = False) -> Verdict:
 
 def step_range(statement: Statement, full: bool = False) -> Verdict:
     """The choice of eta_tilde, the first link of a printed chain, is small enough (S >= 1; beta > 0 as a divisor)."""
-    assert isinstance(statement.claim, Relations)
-    given, links = [c.relation for c in statement.when], list(statement.claim.relations)
+    given, links = [c.relation for c in statement.when], list(statement.claim_of(Relations).relations)
     if not statement.corrects:
         given += [links.pop(0), catalogue.symbols(statement)["beta"].sympy > 0]
     found = decide(given, links)

@@ -17,8 +17,7 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.arithmetic import decide
-from fedtheory.theory.proofs.ledger import bound_of, conditions_of
-from fedtheory.theory.proofs.orders import order_of
+from fedtheory.theory.proofs.ledger import conditions_of
 from fedtheory.theory.sfl.symbols import *
 from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status, Verdict, Words
 
@@ -47,7 +46,7 @@ def _no_contradiction(why: str) -> Verdict:
 
 def short_horizon(statement: Statement, full: bool = False) -> Verdict:
     """(38) without its condition on T: at T = 0 all of r_0 is used up at once, for every step size gamma <= 1/d."""
-    claim = bound_of(statement)
+    claim = statement.claim_of(Bound)
     at = {T: 0, a: 1, d: 100, r0: 1, c: 0, c1: 0, c2: 0}
     conditions = [r.subs(at) for r in conditions_of(statement) if r.subs(at) != sympy.true]
     value = claim.value.subs(at).replace(exp, lambda e: sympy.Integer(1))  # exp(-gamma) <= 1: the larger bound
@@ -78,7 +77,7 @@ def optimal_start(statement: Statement, full: bool = False) -> Verdict:
 
     For r_0 = 0 the printed bound is 0, but Psi_0 = b s_0 is positive for every gamma in (0, 1/d].
     """
-    claim = bound_of(statement)
+    claim = statement.claim_of(Bound)
     for start in _STARTS:
         at = dict(zip((r0, c1, c2), start, strict=True)) | {d: 1, T: 0}
         if excluded(statement, at):
@@ -106,7 +105,7 @@ def optimal_start(statement: Statement, full: bool = False) -> Verdict:
 
 def identical_clients(statement: Statement, full: bool = False) -> Verdict:
     """For beta = sigma = zeta = 0 a printed order must not be 0: F_1 = F_2 = x^2/2, K = 1, one round from x = 1."""
-    claim = order_of(statement)
+    claim = statement.claim_of(Order)
     at = {sigma: 0, zeta: 0, beta: 0, L: 1, A: Rational(1, 2), M: 2, S: 2, K: 1, R: 1}
     if condition := excluded(statement, at):
         return _no_contradiction(f"{condition} excludes it")
@@ -141,7 +140,7 @@ def noise_of_sampling(statement: Statement, full: bool = False) -> Verdict:
     and the second part is at least eta (1 - exp(-2))/2 > 2 eta/5 >= 2/(5 mu R).  Both lower bounds are sqrt(2/R)/5: no
     eta <= 1/6 is better, in any round.
     """
-    claim = order_of(statement)
+    claim = statement.claim_of(Order)
     at = {sigma: 0, zeta: 1, beta: 1, L: 1, A: 1, M: 2, S: 1, K: 1}
     if condition := excluded(statement, {**at, R: 10**6}):
         return _no_contradiction(f"{condition} excludes it")
@@ -182,8 +181,7 @@ def _decaying(statement: Statement) -> sympy.Expr:
     """The order that the statement claims for the gap; for a sentence, its first formula."""
     if isinstance(statement.claim, Order):
         return statement.claim.value
-    assert isinstance(statement.claim, Words)
-    return sympy.sympify(statement.claim.formulas[0])
+    return sympy.sympify(statement.claim_of(Words).formulas[0])
 
 
 def along_flat(statement: Statement, full: bool = False) -> Verdict:
@@ -220,13 +218,12 @@ def half_exponent(statement: Statement, full: bool = False) -> Verdict:
 
     The numbers satisfy the statement's restriction of eta and all of the theorem's: 1/(mu R) <= M K eta <= 1/(6L).
     """
-    assert isinstance(statement.claim, Words)
     theorem = catalogue.find("sfl.thm1.strongly_convex")
     at = {sigma: 0, zeta_star: 0, mu: 1, L: 1, D: 1, M: 2, K: 2, eta: Rational(1, 24), eta_tilde: Rational(1, 6)}
     for source in (statement, theorem):
         if condition := excluded(source, {**at, R: 70}):
             return _no_contradiction(f"{condition} of {source.id} excludes it")
-    bound, printed = bound_of(theorem).value.subs(at), statement.claim.formulas[-1].subs(at)
+    bound, printed = theorem.claim_of(Bound).value.subs(at), statement.claim_of(Words).formulas[-1].subs(at)
     ratio = sympy.simplify(bound / printed)
     growth = sympy.simplify(ratio.subs(R, R + 1) / ratio)
     if growth.free_symbols or not growth.is_positive or (growth > 1) != sympy.true:

@@ -11,17 +11,15 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import orders
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
-from fedtheory.theory.proofs.ledger import bound_of
-from fedtheory.theory.proofs.orders import order_of
 from fedtheory.theory.sfl.checks.ledgers import as_sequence
 from fedtheory.theory.sfl.checks.quantities import LANGUAGE
 from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Evidence, Order, Statement, Term
+from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Term
 
 
 def stated_order(name: str) -> Order:
     """The order that a statement claims."""
-    return order_of(catalogue.find(f"sfl.{name}"))
+    return catalogue.find(f"sfl.{name}").claim_of(Order)
 
 
 def named_term(e: sympy.Expr) -> Term:
@@ -36,7 +34,7 @@ def tuned_terms(lemma: str, at: Mapping[sympy.Expr, sympy.Expr]) -> tuple[Term, 
     Logarithms are left out.
     """
     terms = []
-    for term in bound_of(catalogue.find(f"sfl.{lemma}")).terms:
+    for term in catalogue.find(f"sfl.{lemma}").claim_of(Bound).terms:
         general = term.value.replace(sympy.log, lambda _: sympy.Integer(1)) / at[b]
         split = [symbol for symbol in (c1, c2, d) if symbol in general.free_symbols and not general.has(exp)]
         for symbol in split[:1]:
