@@ -85,6 +85,3 @@ def data_file(paper: str, name: str, folder: Path = Path(__file__).parent) -> En
         return Entry(f"{paper}/{name}", tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{paper}/{name}: {error}") from error
-
-
-__all__ = ["Entry", "data_file", "folded"]

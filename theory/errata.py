@@ -34,6 +34,3 @@ def _erratum(paper: Paper, entry: Entry) -> None:
     for name in entry.texts("of"):
         corrected = f"{name}.corrected" if form is True else entry.text("corrected", "")
         entry.call(paper.erratum, name, severity, printed, true, corrected)
-
-
-__all__ = ["declare"]

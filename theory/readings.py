@@ -66,6 +66,3 @@ def judge(evidence: Evidence, statement: Statement, full: bool = False) -> Verdi
     status = Status.CONDITIONAL if best.status is Status.PROVED else best.status
     without = listed.says if listed.status is Status.REFUTED else ""
     return replace(best, status=status, added=needed, without=without)
-
-
-__all__ = ["RULES", "additions", "judge"]

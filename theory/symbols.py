@@ -46,6 +46,3 @@ def declare(paper: Paper, file: Entry | None = None) -> tuple[sympy.Symbol, ...]
         parts = (name, entry.text("latex"), entry.text("says"), dimension)
         symbols.append(entry.call(paper.symbol, *parts, concept=concept, **domain))
     return tuple(symbols)
-
-
-__all__ = ["DOMAINS", "declare", "dimension_of"]

@@ -187,6 +187,3 @@ def told(f: Kinked) -> str:
     """A function in words."""
     corners = ", ".join(f"F'({x}) = {g}" for x, g in f.corners)
     return f"{corners}, linear between; F'' = {f.before} before, {f.after} after"
-
-
-__all__ = ["FAMILY", "Kinked", "Run", "mean", "symbols", "told"]

@@ -444,6 +444,3 @@ def searched(statement: Statement) -> bool:
 def evidence() -> list[Evidence]:
     """Evidence of kind `search` for every statement about a step whose symbols have values in a run, in all its forms."""
     return [Evidence(one.id, "search", ROUNDS.check) for one in catalogue.statements("fedbat") if searched(one)]
-
-
-__all__ = ["ROUNDS", "BinarisedForm", "cases", "drawn", "ends", "evidence", "family", "fits", "form_of", "searched"]

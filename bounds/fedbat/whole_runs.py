@@ -322,6 +322,3 @@ def evidence() -> list[Evidence]:
         *(Evidence(one.id, "counterexample", check) for one in catalogue.statements("fedbat") if _known(one)),
         Evidence("fedbat.assump3.independent", "enumeration", independent),
     ]
-
-
-__all__ = ["CLIENTS", "STEPS", "Instance", "admits", "check", "evidence", "independent", "instances"]

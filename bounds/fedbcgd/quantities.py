@@ -136,15 +136,3 @@ OF_POINTS: Mapping[str, Quantity] = {
     "Xi_r": lambda s: mean(((s.t.x if i in s.groups[0] else a) - s.z_next).square for i, a in enumerate(s.points)),
 }
 QUANTITIES = {**OF_STATE, **OF_ALL, **OF_SAMPLE, **OF_STAR, **OF_VARIATES, **OF_VARIATES_AND_STAR, **OF_POINTS}
-
-__all__ = [
-    "OF_ALL",
-    "OF_POINTS",
-    "OF_SAMPLE",
-    "OF_STAR",
-    "OF_STATE",
-    "OF_VARIATES",
-    "OF_VARIATES_AND_STAR",
-    "QUANTITIES",
-    "SampleRound",
-]

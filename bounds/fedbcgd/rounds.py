@@ -702,17 +702,3 @@ def evidence() -> list[Evidence]:
                 continue
             found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))
     return found
-
-
-__all__ = [
-    "ROUNDS",
-    "BlockForm",
-    "Instance",
-    "begins",
-    "cases",
-    "evidence",
-    "expected",
-    "family",
-    "form_of",
-    "instances",
-]

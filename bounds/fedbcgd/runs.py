@@ -454,17 +454,3 @@ def _total(vectors: Sequence[tuple[Vector, Fraction]]) -> Vector:
 def _expected(r: BlockRound, v: RandomVector) -> Vector:
     """The mean of a random vector."""
     return tuple(v.values @ v.weights) if r.bend else tuple(v.values[:, 0])
-
-
-__all__ = [
-    "LAWS",
-    "BlockRound",
-    "Groups",
-    "Matrix",
-    "Vector",
-    "advanced",
-    "assignments",
-    "block_round",
-    "constants",
-    "curvatures",
-]

@@ -89,5 +89,3 @@ STUDY = Study(
     _measured,
     ("fedtheory.simulations.engine", "fedtheory.simulations.networks.problem"),
 )
-
-__all__ = ["AT", "BLOCKS", "STEPS", "STUDY", "TRAINED", "coupled", "largest_stable"]

@@ -284,6 +284,3 @@ def used() -> Iterator[Statement]:
 def evidence() -> list[Evidence]:
     """Checks of the bounds on whole runs."""
     return [Evidence(statement.id, "counterexample", check) for statement in used()]
-
-
-__all__ = ["CLIENTS", "STARTS", "check", "evidence", "starts", "symbols", "used"]

@@ -104,6 +104,3 @@ def _tau(several: Rounds) -> int:
 
 def _total(name: str, several: Rounds) -> Any:
     return sum((t.of(OF_ROUND[name]) for t in several), 0)
-
-
-__all__ = ["LATER", "OF_CLIENTS", "OF_ROUND", "OF_RUN", "OF_START", "OF_TWO", "OfRounds", "Rounds", "drift"]

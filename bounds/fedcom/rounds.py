@@ -587,6 +587,3 @@ def evidence() -> list[Evidence]:
         for one in catalogue.statements("fedcom")
         if searched(one)
     ]
-
-
-__all__ = ["ENDS", "ROUNDS", "CompressedForm", "cases", "ends", "evidence", "family", "form_of", "searched"]

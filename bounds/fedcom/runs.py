@@ -302,6 +302,3 @@ def rows(run: Run) -> list[Values]:
     """The quantities of rounds r = 0 ... R-1 of a run."""
     several = list(traces(run))
     return [values(run, several[: r + 1]) for r in range(run.R)]
-
-
-__all__ = ["LAWS", "Run", "compression_gap", "ldl", "minimum", "rows", "traces"]

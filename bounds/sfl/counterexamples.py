@@ -142,6 +142,3 @@ def evidence() -> list[Evidence]:
         Evidence("sfl.lemma14", "counterexample", one_curved_client),
         Evidence("sfl.claim.ssl_equiv", "counterexample", uneven_steps),
     ]
-
-
-__all__ = ["evidence", "one_curved_client", "split_trajectory", "uneven_steps"]

@@ -62,6 +62,3 @@ def evidence() -> list[Evidence]:
     """A check for every group whose curves were computed with two decimals."""
     own = [s.id for s in catalogue.statements("sfl") if s.id.endswith(".as_run")]
     return [Evidence(id_, "moments", with_decimals) for id_ in own]
-
-
-__all__ = ["evidence", "first_rounds", "with_decimals"]

@@ -568,6 +568,3 @@ ROUNDS = Rounds(
 def evidence() -> list[Evidence]:
     """Evidence of kind `search` for every statement about one round."""
     return [Evidence(f"sfl.{name}", "search", ROUNDS.check) for name in (*SEQUENTIAL, *PARALLEL)]
-
-
-__all__ = ["PARALLEL", "ROUNDS", "SEQUENTIAL", "Instance", "Round", "cases", "evidence", "family", "form_of"]

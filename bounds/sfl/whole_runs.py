@@ -237,6 +237,3 @@ def evidence() -> list[Evidence]:
         if isinstance(claim, Bound) and {s.name for s in claim.quantity.free_symbols} <= {*QUANTITIES}:
             found.append(Evidence(statement.id, "counterexample", check))
     return found
-
-
-__all__ = ["RUNS", "Case", "Run", "cases", "check", "evidence", "symbols"]

@@ -18,5 +18,3 @@ from fedtheory.theory.fedbat.symbols import fedbat as paper
 from fedtheory.theory.errata import declare
 
 declare(paper)
-
-__all__ = ["paper"]

@@ -281,5 +281,3 @@ fedbat.correct(
     note="Under the conditions of the corrected theorems; everything except T is a constant, also tau and d, which is in "
     "q.",
 )
-
-__all__ = ["from_start"]

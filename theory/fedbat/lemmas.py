@@ -514,5 +514,3 @@ fedbat.say(
     rests_on=["c1.t0", "eq47"],
     also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )
-
-__all__ = ["curved", "eta_of", "recursion", "rounds", "shares", "slow", "small"]

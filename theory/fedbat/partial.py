@@ -150,5 +150,3 @@ fedbat.say(
     assumes=[bounded, balanced],
     rests_on=["eq63", "eq50"],
 )
-
-__all__ = ["constant"]

@@ -408,6 +408,3 @@ fedbat.say(
     Relations((Ne(E(alpha * sign_m), m),), "for SignSGD; stochastic sign methods aim to alleviate the bias"),
     reads={"m": X},
 )
-
-__all__ = ["E", "binarised", "binarised_sq_x", "bounded", "bounded_x", "drawn", "independent", "lipschitz", "noisy",
-           "noisy_x", "smooth", "strongly_convex"]  # fmt: skip

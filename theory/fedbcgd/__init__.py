@@ -18,5 +18,3 @@ from fedtheory.theory.fedbcgd.symbols import fedbcgd as paper
 from fedtheory.theory.errata import declare
 
 declare(paper)
-
-__all__ = ["paper"]

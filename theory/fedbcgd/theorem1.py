@@ -401,5 +401,3 @@ fedbcgd.say(
     "The proof lets the coefficient of the squared gradients be at most alpha eta T/4 ('<=', but it uses '>='), and says "
     "nothing about the coefficient of ||E G^r||^2.  (67) keeps C_1 (T R/M) sigma^2 + ... after division by R.",
 )
-
-__all__ = ["nonconvex", "out"]

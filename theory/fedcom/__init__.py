@@ -18,5 +18,3 @@ from fedtheory.theory.fedcom.symbols import fedcom as paper
 from fedtheory.theory.errata import declare
 
 declare(paper)
-
-__all__ = ["paper"]

@@ -373,5 +373,3 @@ fedcom.say(
     assumes=[smooth, *compression, convex],
     rests_on=["thmE9"],
 )
-
-__all__ = ["compression", "contraction78", "eta_E8", "eta_E9", "limit61", "limit78", "small"]

@@ -206,5 +206,3 @@ fedcom.say(
     note="FedCOM on f(w) + (phi/2) ||w||^2.  (44) is (21); with the step size of the theorem it is a condition on gamma "
     "and q only.",
 )
-
-__all__ = ["b", "balanced", "eta_D9", "limit21", "root32", "theta"]

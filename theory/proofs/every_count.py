@@ -320,6 +320,3 @@ def _simple(x: float) -> Fraction:
 
 def _fraction(x: float) -> Fraction:
     return Fraction(round(float(x) * _PARTS), _PARTS)
-
-
-__all__ = ["Certificate", "certificate", "nonnegative", "proves"]

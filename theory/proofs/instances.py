@@ -325,17 +325,3 @@ def _parts(relation: sympy.Basic) -> tuple[sympy.Expr, str, sympy.Expr]:
     if not isinstance(relation, Relational) or isinstance(relation, sympy.Ne):
         raise ValueError(f"{relation}: expected a relation with one of the signs =, <=, >=, <, >")
     return relation.lhs, "=" if isinstance(relation, sympy.Eq) else relation.rel_op, relation.rhs
-
-
-__all__ = [
-    "TOLERANCE",
-    "Differentiable",
-    "Law",
-    "Reading",
-    "Sides",
-    "conditions",
-    "interpret",
-    "read",
-    "sides",
-    "value_at",
-]

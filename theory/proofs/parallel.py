@@ -445,25 +445,3 @@ def factors(rest: sympy.Expr, columns: Sequence[sympy.Expr]) -> list[sympy.Expr]
             solved = {i: [a - own[leading] * b for a, b in zip(own, row, strict=True)] for i, own in solved.items()}
             solved[leading] = row
     return [sympy.factor(domain.to_sympy(-solved[i][-1])) if i in solved else sympy.S.Zero for i in range(len(columns))]
-
-
-__all__ = [
-    "LANGUAGE",
-    "Factors",
-    "ParallelRound",
-    "Steps",
-    "Uses",
-    "Vectors",
-    "convexity",
-    "derived",
-    "factors",
-    "independent_noise",
-    "jensen",
-    "language",
-    "noise",
-    "one_round",
-    "smoothness",
-    "square",
-    "with_quantities",
-    "young",
-]

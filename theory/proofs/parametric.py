@@ -249,6 +249,3 @@ def is_square(rest: sympy.Expr, when: Sequence[Boolean], left: Sequence[sympy.Sy
             return False
         rows = [[sympy.cancel(rows[a][b] - row[a] * row[b] / pivot) for b in others] for a in others]
     return True
-
-
-__all__ = ["certificate", "follows", "fraction", "is_square"]

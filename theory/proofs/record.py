@@ -46,6 +46,3 @@ def searched(step: Sequent) -> Certificate | None:
     except ValueError:  # exp, log, a root other than square roots, a symbol as exponent
         return None
     return certificate if certificate is not None and accepts(step, certificate) else None
-
-
-__all__ = ["accepts", "certified", "searched"]

@@ -19,5 +19,3 @@ from fedtheory.theory.sfl.symbols import sfl as paper
 from fedtheory.theory.errata import declare
 
 declare(paper)
-
-__all__ = ["paper"]

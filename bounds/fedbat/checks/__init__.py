@@ -77,6 +77,3 @@ def _checks() -> list[tuple[str, EvidenceKind, Check]]:
 def evidence() -> list[Evidence]:
     """The checks of operator, updates, listing, assumptions and baselines."""
     return [Evidence(f"fedbat.{name}", kind, check) for name, kind, check in _checks()]
-
-
-__all__ = ["evidence"]

@@ -180,6 +180,3 @@ def bounded(statement: Statement, full: bool = False, *, point: str, gradient: s
         f"huber and logcosh everywhere, with G^2 = d; on a ball ||x|| <= r, with G^2 = (slope + growth r)^2 + sigma^2 (no G "
         f"holds for all x: gradients of a strongly convex F_k are unbounded): {SAMPLES}",
     )
-
-
-__all__ = ["bounded", "heterogeneity", "noisy", "objective", "smooth", "strongly_convex"]

@@ -210,6 +210,3 @@ def binary(statement: Statement, full: bool = False) -> Verdict:
         "the point of every gradient, and the upload; BiFL-Full uploads v"
     )
     return met(statement.claim, places, family, ROUNDING)
-
-
-__all__ = ["binary", "error_feedback", "noisy", "pruned", "quantised", "sign", "stochastic"]

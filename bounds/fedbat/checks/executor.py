@@ -262,6 +262,3 @@ class Machine(Executor):
         if local.result is None:
             raise Undefined("mbar^k_{t+1} has no value")
         local.message = local.result
-
-
-__all__ = ["Machine"]

@@ -184,6 +184,3 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
 
 def _shown(w: Array) -> str:
     return f"({', '.join(f'{v:.6g}' for v in w)})"
-
-
-__all__ = ["Setting", "ends", "listing", "settings"]

@@ -348,7 +348,3 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
     if verdict.status is not Status.TESTED:
         return verdict
     return replace(verdict, says=f"{verdict.says}; at the other {equal}, where all |m_i| = alpha, they are equal")
-
-
-__all__ = ["POINTS", "assumed", "biased", "clipped", "initial", "largest", "learned", "outcomes", "points", "restarted",
-           "squared", "stochastic", "unbounded"]  # fmt: skip

@@ -388,7 +388,3 @@ def schemes(statement: Statement, full: bool = False) -> Verdict:
         f"learned step sizes and ||m||_inf: the same w, bit for bit, after each of {rounds} rounds.  Not the same work: the "
         "other clients train without effect",
     )
-
-
-__all__ = ["SHARES", "aggregated", "appendix_c", "appendix_d", "appendix_e", "averaged", "aware", "binarised", "counted",
-           "nonconvex", "schemes", "signs", "updates", "virtual", "warming"]  # fmt: skip

@@ -57,6 +57,3 @@ def evidence() -> list[Evidence]:
         Evidence("fedbcgd.fig8", "run", figures.faster),
         Evidence("fedbcgd.fig9", "run", figures.faster),
     ]
-
-
-__all__ = ["evidence"]

@@ -186,6 +186,3 @@ def smooth_batches(statement: Statement, full: bool = False, *, symbol: str, con
 
 def _of(symbol: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:
     return {symbol: batch.function, "x1": x1, "x2": x2, "beta": batch.beta}
-
-
-__all__ = ["alike", "sigmoid", "smooth", "smooth_batches", "strongly_convex", "unbiased"]

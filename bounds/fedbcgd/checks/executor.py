@@ -260,6 +260,3 @@ class Replay(KnownDraws):
         blocks = slices(self.problem.d, self.N, self.sizes, self.share)
         machine = Machine(constants=constants, start=self.start, oracle=self.at_step, blocks=blocks, sample=self.drawn)
         return machine.run(listing, unset)
-
-
-__all__ = ["Machine", "Part", "Replay", "slices"]

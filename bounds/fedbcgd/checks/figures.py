@@ -487,16 +487,3 @@ def _of_sample(problem: Logistic, row: int, x: Array) -> float:
     own = replace(problem.dataset, features=problem.dataset.features[chosen], labels=problem.dataset.labels[chosen])
     alone = type(problem)(own, partitions.iid(own.labels, 1, 0), problem.regularisation)
     return float(alone.value(x)) - problem.regularisation / 2 * float(x @ x)
-
-
-__all__ = [
-    "ablation",
-    "curve",
-    "faster",
-    "logreg",
-    "momentum",
-    "network",
-    "number_of_blocks",
-    "race",
-    "sigmoid_erm",
-]

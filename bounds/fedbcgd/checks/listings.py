@@ -794,24 +794,3 @@ def variant(statement: Statement, full: bool = False) -> Verdict:
         f"FedBCGD with {dict(settings)} is the ablation {named[1]}{plain} on {len(compared)} noisy quadratics, 3 rounds; a "
         f"client {'never moves' if settings['freeze'] else 'also moves'} blocks that it does not send",
     )
-
-
-__all__ = [
-    "AVERAGING",
-    "Exact",
-    "Point",
-    "averaging",
-    "blocks",
-    "degenerates",
-    "each",
-    "invariant",
-    "lines_of",
-    "listing",
-    "local_rule",
-    "local_step",
-    "problem",
-    "replays",
-    "tracking",
-    "variant",
-    "virtual_gradient",
-]

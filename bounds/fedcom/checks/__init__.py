@@ -50,6 +50,3 @@ def evidence() -> list[Evidence]:
         Evidence("fedcom.fig8", "run", figures.sparsification),
         Evidence("fedcom.fig9", "moments", figures.quantisation),
     ]
-
-
-__all__ = ["evidence"]

@@ -221,6 +221,3 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
         for u, v in ((one, two), (two, one))
     )
     return met(statement.claim_of(Relations), places, f"{', '.join(g.name for g in curved)}")
-
-
-__all__ = ["compressed", "gap", "heterogeneous", "homogeneous", "polyak", "smooth", "strongly_convex"]

@@ -94,6 +94,3 @@ class Replay(KnownDraws):
             constants=constants, start=self.start, oracle=self.gradient, sample=self.sample, compress=self.compress
         )
         return machine.run(listing)
-
-
-__all__ = ["Machine", "Replay"]

@@ -385,6 +385,3 @@ def quantisation(statement: Statement, full: bool = False) -> Verdict:
         f"{'; '.join(f'{1 + a:.3g} at tau = 1, {1 + b:.3g} at tau = 16 {name}' for name, (a, b) in others.items())}",
         {},
     )
-
-
-__all__ = ["communication", "quantisation", "similarity", "sparsification"]

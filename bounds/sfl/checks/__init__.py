@@ -39,6 +39,3 @@ def evidence() -> list[Evidence]:
         Evidence("sfl.fig8", "run", partitions.first_row),
         Evidence("sfl.fig9", "run", partitions.allocation),
     ]
-
-
-__all__ = ["evidence"]

@@ -241,6 +241,3 @@ def evidence() -> Iterator[Evidence]:
         yield Evidence(f"fedcom.{name}", "derivation", rounds_compared)
     for name in ("thmE6.eq83", "thmE6.eq83.corrected"):
         yield Evidence(f"fedcom.{name}", "derivation", follows)
-
-
-__all__ = ["Run", "evidence", "follows", "rounds_compared", "run_of", "tracking_grows"]
