@@ -1,7 +1,8 @@
-"""The papers' experiments with networks, as trainings: one `Preset` for each table or figure, in bounds/PAPER/presets.py.
+"""The papers' experiments with networks, as trainings: one `Preset` for each table or figure.
 
 A preset has, for each cell, the training that the paper describes, as a `Setup`, and the printed numbers, read from the
-statement.  `quick` scales it down to a minute on a CPU; then at most the order of the methods can be compared.
+statement: bounds/PAPER/presets.py.  What it chooses and where it departs is in words, in bounds/PAPER/presets.toml.
+`quick` scales it down to a minute on a CPU; then at most the order of the methods can be compared.
 """
 
 from __future__ import annotations
@@ -9,11 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from fedtheory.bounds import papers
 from fedtheory.simulations.networks.setup import Setup, settings_of, steps_of
 from fedtheory.theory import catalogue
+from fedtheory.theory.data_files import Entry, data_file
+from fedtheory.theory.printed_tables import lists_of, value_of
+from fedtheory.theory.statement import Record
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,57 @@ def with_tails(build: Callable[[], Preset]) -> Preset:
     preset = build()
     cells = (replace(cell, setup=replace(cell.setup, tail=preset.averaged(cell.setup.rounds))) for cell in preset.cells)
     return replace(preset, cells=tuple(cells))
+
+
+Cells = Callable[[], tuple[Cell, ...]]
+
+
+def declared(paper: str, cells: Mapping[str, Cells], file: Entry | None = None) -> dict[str, Callable[[], Preset]]:
+    """The presets of a paper's presets.toml, in its order, with their trainings by the names of its entries.
+
+    An entry has what a `Preset` has but its cells; or the name of another one (`like`), which has the same words, and the
+    same trainings if it has none of its own.  In choices and departures (what, why), "@name" is the list of this name at
+    the top of the file.  In seeds and last, "@statement, setting, ..." is a printed setting.
+
+    Raises ValueError for an entry that is wrong, with its file and its place there.
+    """
+    file = file or data_file(paper, "presets.toml", Path(__file__).parent)
+    lists = lists_of(file)
+    entries = {name: file.entry(name) for name in file.values if name != "lists"}
+    found: dict[str, Callable[[], Preset]] = {}
+    for name, entry in entries.items():
+        like = entry.text("like", name, among=entries)
+        own = cells.get(name) or cells.get(like)
+        if own is None:
+            raise entry.wrong(f"no trainings: expected one of {', '.join(cells)}")
+        found[f"{paper}.{name}"] = partial(_declared, paper, name, entries[like], lists, own)
+    return found
+
+
+def _declared(paper: str, name: str, entry: Entry, lists: Mapping[str, Any], cells: Cells) -> Preset:
+    """The preset of an entry."""
+    entry.only("says", "seeds", "last", "accuracy", "choices", "departs")
+
+    def number(of: str) -> Any:
+        value = entry.values.get(of)
+        if isinstance(value, str):
+            statement, *names = value.removeprefix("@").split(", ")
+            value = catalogue.find(f"{paper}.{statement}").claim_of(Record).settings
+            for part in names:
+                value = value[part]
+        return value
+
+    choices, departs = (value_of(entry, entry.of(of, list, []), lists) for of in ("choices", "departs"))
+    return Preset(
+        f"{paper}.{name.partition(',')[0]}",
+        entry.text("says"),
+        cells(),
+        number("seeds"),
+        number("last"),
+        choices,
+        tuple(Departure(*one) for one in departs),
+        cast(Accuracy, entry.text("accuracy", "late, by seed", among=get_args(Accuracy))),
+    )
 
 
 def presets() -> Mapping[str, Callable[[], Preset]]:

@@ -42,9 +42,7 @@ def experiments(
     Raises ValueError for an entry that is wrong, with its file and its place there.
     """
     file = file or data_file(paper.name, "experiments.toml")
-    lists: dict[str, Any] = {}
-    for name, value in file.entry("lists").values.items():
-        lists[name] = _value(file.entry("lists"), value, lists)
+    lists = lists_of(file)
     for name in file.values:
         if name != "lists":
             _say(paper, name, file.entry(name).only(*PARTS), lists, (others or {}).get(name))
@@ -65,11 +63,11 @@ def _say(paper: Paper, name: str, entry: Entry, lists: Row, formula: Claim | Non
 
 def _record(entry: Entry, lists: Row) -> Record:
     """The settings, rows and sentences of an entry."""
-    settings = _value(entry, entry.of("settings", dict, {}), lists)
-    rows = _value(entry, entry.of("table", list, []), lists)
+    settings = value_of(entry, entry.of("settings", dict, {}), lists)
+    rows = value_of(entry, entry.of("table", list, []), lists)
     if "printed" in entry.values:
         rows = tuple(_printed(entry.entry("printed").only(*LAYOUT), {**lists, **settings}))
-    said = (Entry(e.where, _value(e, e.only(*SENTENCE).values, lists)) for e in entry.entries("sentences"))
+    said = (Entry(e.where, value_of(e, e.only(*SENTENCE).values, lists)) for e in entry.entries("sentences"))
     return Record(settings, (*rows, *map(_sentence, said)), entry.texts("claims"))
 
 
@@ -99,10 +97,18 @@ def sentence(
     return row if than is None else {**row, "than": than}
 
 
-def _value(entry: Entry, value: Any, lists: Row) -> Any:
+def lists_of(file: Entry) -> Mapping[str, Any]:
+    """The lists at the top of a file, by their names."""
+    lists: dict[str, Any] = {}
+    for name, value in file.entry("lists").values.items():
+        lists[name] = value_of(file.entry("lists"), value, lists)
+    return lists
+
+
+def value_of(entry: Entry, value: Any, lists: Row) -> Any:
     """A value of the file: lists as tuples, references as what they name, numbers as keys."""
     if isinstance(value, dict):
-        return {_word(key): _value(entry, inner, lists) for key, inner in value.items()}
+        return {_word(key): value_of(entry, inner, lists) for key, inner in value.items()}
     if isinstance(value, list):
         return tuple(one for inner in value for one in _spread(entry, inner, lists))
     if not isinstance(value, str) or value == "@none":
@@ -114,7 +120,7 @@ def _value(entry: Entry, value: Any, lists: Row) -> Any:
 
 def _spread(entry: Entry, value: Any, lists: Row) -> Sequence[Any]:
     """An element of a list; the elements of a list that it names."""
-    found = _value(entry, value, lists)
+    found = value_of(entry, value, lists)
     return cast(Sequence[Any], found) if isinstance(value, str) and value.startswith("@") else (found,)
 
 
@@ -131,7 +137,7 @@ def _word(text: str) -> str | float:
 
 def _printed(entry: Entry, lists: Row) -> Iterator[Row]:
     """The rows of a printed table, line by line."""
-    layout = _value(entry, {name: entry.values[name] for name in entry.values if name != "text"}, lists)
+    layout = value_of(entry, {name: entry.values[name] for name in entry.values if name != "text"}, lists)
     lines = entry.of("text", str).strip("\n").splitlines()
     try:
         yield from FORMS[layout.get("form", "cells")](layout, lines)

@@ -9,14 +9,14 @@ The authors' code is github.com/junkangLiu0/FedBCGD, FedBCGD.py and readme.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import ceil
 from types import SimpleNamespace
 from typing import Any, cast
 
-from fedtheory.bounds.presets import Cell, Departure, Preset, with_tails
+from fedtheory.bounds.presets import Cell, declared, with_tails
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.networks import models
 from fedtheory.simulations.networks.setup import Setup, settings_of
@@ -39,45 +39,9 @@ ETA = {VIT: 0.03}  # from the printed set; else 0.1, as in the authors' code for
 PLUS = 0.01  # learning rate of FedBCGD+
 KEPT = 0.1  # share of the coordinates that TOP-k sends
 BITS = 16  # for each coordinate in FedPAQ and QSGD
-SEEDS = 3
 NUMBERS = ("accuracy", "std", "floats")
 RECORD = ("value", "test_value", "accuracy")
 WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
-
-COMMON = (
-    "all clients have the same number of images, as printed; how the Dirichlet distribution deals them out is not printed: "
-    "each client draws the shares of its classes, see fedtheory.simulations.partitions",
-    "the seed of the partition is not printed, nor the number of runs of the deviation: one partition, 3 runs",
-    "how epochs are read is not printed: in random order",
-    "channels are standardised over the training set; torch's own initialisation, for VGG He's",
-)
-PLAIN = "no data augmentation is printed, and none used"
-RATE = "the learning rate chosen from the printed set is not printed: 0.1, for ViT 0.03, for all methods but FedBCGD+"
-OF_PLUS = (
-    "FedBCGD+ has the learning rate 0.01, and no momentum, as none is printed for it: with 0.1 it is unstable, see the "
-    "figure fedbcgd_plus_unstable"
-)
-MOMENTUM = (
-    "the momentum chosen from the printed set is not printed: 0.8, the best of Figure 7, for all methods that have one"
-)
-ADAM = (
-    "the 0.9 of FedAdam, printed alpha, is taken as beta1; 0.15 and 0.01 for its server's step size and adaptivity are "
-    "from the authors' code"
-)
-NORM = (
-    "normalisation is not printed: batch normalisation in VGG and ResNet-18, as the authors' code has it in ResNet-18"
-)
-CENTRAL = "Centralised SGD has no printed settings: one client with all images reads as many in a round as ten clients"
-TOTAL = "rounds are those in which a participating client sends the printed total of floats"
-LAST = "Table 3 averages over the last tenth of each method's rounds, the other tables do not say: the same for all"
-FORM = Departure(
-    "FedBCGD and FedBCGD+ run in the form that the proofs use",
-    "the momenta and signs of the listings differ from the proofs', and with them there is no theorem to compare with",
-)
-BLOCKS = Departure(
-    "with LeNet-5, N = 4 and K = 2, 8 clients take part, not 10; with ViT, N = 6 and K = 2, 12",
-    "N K clients take part, and the printed blocks make 10 no multiple of N",
-)
 
 
 def _record(name: str) -> Record:
@@ -254,79 +218,21 @@ def _cells(table: str, called: Callable[[Task], str] | None = None, **more: Any)
     )
 
 
-def _choices(cells: Iterable[Cell], *more: str) -> tuple[str, ...]:
-    """The choices that apply to these cells, and `more`."""
-    setups = [cell.setup for cell in cells]
-    names = {setup.algorithm["name"] for setup in setups}
-    where = {
-        PLAIN: not any("enlarge" in setup.network for setup in setups),
-        OF_PLUS: "FedBCGD+" in names,
-        MOMENTUM: {lam for setup in setups if (lam := setup.algorithm.get("lam"))} == {momentum()},
-        ADAM: "FedAdam" in names,
-        NORM: any("norm" in setup.network for setup in setups),
-        CENTRAL: "PFL" in names,
-    }
-    return *COMMON, RATE, *(line for line, there in where.items() if there), *more
-
-
-def _departs(cells: Iterable[Cell], *more: Departure) -> tuple[Departure, ...]:
-    """The departures that apply to these cells, and `more`."""
-    blocks = any(cell.setup.network["model"] in ("LeNet-5", "ViT") for cell in cells)
-    return FORM, *((BLOCKS,) if blocks else ()), *more
-
-
 # --------------------------------------------------------------------------------------------------- presets
 
 
-def _table(
-    name: str, says: str, *more: str, id: str | None = None, departs: tuple[Departure, ...] = (), **settings: Any
-) -> Preset:
-    """Tables 2 to 6, and figures that draw the same trainings."""
-    cells = _cells(name, **settings)
-    return Preset(
-        f"fedbcgd.{id or name}",
-        says,
-        cells,
-        SEEDS,
-        last=0.1,
-        choices=_choices(cells, TOTAL, LAST, *more),
-        departs=_departs(cells, *departs),
-    )
-
-
-_table2 = partial(_table, "table2", "CIFAR100, rho = 0.6, four networks")
-_table3 = partial(
-    _table, "table3", "CIFAR10, rho = 0.6, four networks", "1985 d of FedDC are more than the 1000 d of the caption"
-)
-_table5 = partial(
-    _table,
-    "table5",
-    "ViT-Base, rho = 0.6, CIFAR100 and Tiny ImageNet",
-    "which images are cropped how is not printed: random parts of the enlarged images of mini-batches, else the middle",
-    departs=(
-        Departure(
-            "ViT-Base starts from random weights, so that the printed accuracies are out of reach",
-            "the pre-trained weights of the paper would have to be downloaded",
-        ),
-    ),
-    every=2,
-    measured=RECORD[1:],
-)
-
-
-def _fig3() -> Preset:
+def _fig3() -> tuple[Cell, ...]:
     def called(task: Task) -> str:
         return f"{task.dataset} {task.model}"
 
-    ten, hundred = (table(id="fig3", called=called) for table in (_table3, _table2))
-    return replace(ten, says="all methods, four networks, CIFAR10 and CIFAR100", cells=(*ten.cells, *hundred.cells))
+    return (*_cells("table3", called), *_cells("table2", called))
 
 
-def _fig4() -> Preset:
+def _fig4() -> tuple[Cell, ...]:
     settings = _record("fig4").settings
     fewest, most = settings["blocks"]
     task = Task("CIFAR100", "ResNet-18", _record("table2").settings["rho"], settings["total floats"], every=5)
-    cells = tuple(
+    return tuple(
         Cell(
             f"N={N}",
             f"{task.dataset} {task.model}",
@@ -335,30 +241,16 @@ def _fig4() -> Preset:
         )
         for N in (fewest, 5, 10, most)
     )
-    return Preset(
-        "fedbcgd.fig4",
-        "FedBCGD by the number of blocks",
-        cells,
-        SEEDS,
-        last=0.1,
-        choices=_choices(
-            cells,
-            TOTAL,
-            "network and data set are not printed: ResNet-18 on CIFAR100, whose accuracies in Table 2 are about the target",
-            "of the numbers of blocks only 1 and 20 are in the text, the division is not: equal blocks and the shared one",
-        ),
-        departs=_departs(cells, Departure("with 20 blocks 20 clients take part, not 10", "each block needs a client")),
-    )
 
 
-def _fig5() -> Preset:
+def _fig5() -> tuple[Cell, ...]:
     settings, floats = _record("fig5").settings, _record("table6").settings["total floats"]
     variants = {id.removeprefix("fedbcgd.variants."): id for id in catalogue.find("fedbcgd.fig5").rests_on}
     tasks = [
         Task(dataset, settings["model"], settings["rho"], floats, every=5, measured=WITH_GRADIENT)
         for dataset in settings["datasets"].values()
     ]
-    cells = tuple(
+    return tuple(
         Cell(
             f"FedBCGD_{variant}",
             f"{task.dataset} {task.model}",
@@ -373,41 +265,18 @@ def _fig5() -> Preset:
         for variant, id in variants.items()
         for how in [catalogue.find(id).claim_of(Record).settings]
     )
-    return Preset(
-        "fedbcgd.fig5",
-        "FedBCGD without and with freezing, shared block and momentum",
-        cells,
-        SEEDS,
-        last=0.1,
-        choices=_choices(
-            cells,
-            "where no block is shared, the classifier is the fifth of N = 5, so K = 2 and 10 clients take part",
-            "the total of floats is not printed: 200 d, as in Table 6",
-            "the gradient norm is measured too, which is not in the figure",
-        ),
-        departs=_departs(cells),
-    )
 
 
-def _fig7() -> Preset:
+def _fig7() -> tuple[Cell, ...]:
     settings = _record("fig7").settings
     task = Task(settings["dataset"], settings["model"], settings["rho"], _record("table2").settings["total floats"])
-    cells = tuple(
+    return tuple(
         Cell(f"lambda={lam:g}", f"{task.dataset} {task.model}", task.setup("FedBCGD", lam=lam, **task.blocks()))
         for lam in settings["momentum"]
     )
-    return Preset(
-        "fedbcgd.fig7",
-        "FedBCGD by its momentum",
-        cells,
-        SEEDS,
-        last=0.1,
-        choices=_choices(cells, "the number of rounds is not printed: 1000 d of floats, as in Table 2"),
-        departs=_departs(cells),
-    )
 
 
-def _binary(id: str, losses: Mapping[str, str], *more: str) -> Preset:
+def _binary(**losses: str) -> tuple[Cell, ...]:
     """Figure 8, (129), and Figure 9, (129) and (130); losses: column -> loss of the network."""
     figure = _record("fig8")
     methods = dict.fromkeys(name for row in figure.table for name in (*row["others"], row["method"]))
@@ -415,27 +284,10 @@ def _binary(id: str, losses: Mapping[str, str], *more: str) -> Preset:
     for column, loss in losses.items():
         task = Task("EMNIST", LOGISTIC, figure.settings["rho"], 200.0, every=2, measured=WITH_GRADIENT, loss=loss)
         cells += [Cell(name, column, task.method(name)) for name in methods]
-    return Preset(
-        id,
-        "one class of EMNIST against the others, rho = 0.1",
-        tuple(cells),
-        SEEDS,
-        last=0.1,
-        choices=_choices(
-            cells,
-            "(129) and (130) have two classes: the first class of EMNIST, byclass, against the others, as print says of "
-            "(130); the images are dealt out by all 62 classes",
-            "the regularisation is 10^-4 L in (129) and 0.001 in supplement 6.4: the latter",
-            "the division into 5 blocks is not printed: equal ones, none shared",
-            "the total of floats is not printed: 200 d",
-            "the gradient norm is measured too, which is not in the figure",
-            *more,
-        ),
-        departs=_departs(cells),
-    )
+    return tuple(cells)
 
 
-def _released() -> Preset:
+def _released() -> tuple[Cell, ...]:
     """FedBCGD.py has LeNet-5 and ResNet-18 of Table 2."""
     record = _record("table2")
     printed = {(row["method"], row["column"]): row for row in record.table}
@@ -460,57 +312,21 @@ def _released() -> Preset:
             )
             numbers = {key: printed[method, model][key] for key in NUMBERS} if (method, model) in printed else {}
             cells.append(Cell(method, model, setup, numbers, record.settings["targets"][model]))
-    return Preset(
-        "fedbcgd.table2",
-        "CIFAR100, rho = 0.6, as the authors' code trains",
-        tuple(cells),
-        SEEDS,
-        last=100,
-        choices=(
-            *COMMON,
-            "follows github.com/junkangLiu0/FedBCGD: its FedBCGD has no momentum, with 0.45 it is called FedMoment; its "
-            "FedBCGD+ has 0.45 and clips gradients at 10; weight decay 0.001; ResNet-18 with batch normalisation; LeNet-5 "
-            "shares its last two layers; 500 images a client, cropped and flipped at random; 1000 rounds; learning rates "
-            "0.1 and 0.05, as in the commands of its readme",
-        ),
-        departs=(
-            Departure(
-                "a class that is used up is not dealt out a second time",
-                "F is a sum over clients, and would count an image twice",
-            ),
-            Departure(
-                "with LeNet-5 six clients take part, not ten",
-                "the other four send nothing but the shared block, which no listing has",
-            ),
-            Departure(
-                "FedBCGD+ is as the proofs use it, and diverges with such learning rates",
-                "the code's has SCAFFOLD's control variates, no full gradients, and adds them without the learning rate; a "
-                "client may go on with another one's: this is another algorithm",
-            ),
-        ),
-    )
+    return tuple(cells)
 
 
-_BUILD: dict[str, Callable[[], Preset]] = {
-    "fedbcgd.table2": _table2,
-    "fedbcgd.table2, as released": _released,
-    "fedbcgd.table3": _table3,
-    "fedbcgd.table4": partial(_table, "table4", "ResNet-18, rho = 0.1, CIFAR100 and CIFAR10"),
-    "fedbcgd.table5": _table5,
-    "fedbcgd.table6": partial(
-        _table,
-        "table6",
-        "LeNet-5 with compression, rho = 0.6, CIFAR100 and CIFAR10",
-        "k of TOP-k is not printed: a tenth of the coordinates",
-        "the levels of FedPAQ and QSGD are not printed: 16 bits a coordinate, which about halve the floats, as in the table",
-        every=5,
-    ),
-    "fedbcgd.fig3": _fig3,
-    "fedbcgd.fig4": _fig4,
-    "fedbcgd.fig5": _fig5,
-    "fedbcgd.fig6": partial(_table5, id="fig6"),
-    "fedbcgd.fig7": _fig7,
-    "fedbcgd.fig8": partial(_binary, "fedbcgd.fig8", {"EMNIST": "logistic"}),
-    "fedbcgd.fig9": partial(_binary, "fedbcgd.fig9", {"EMNIST (a)": "logistic", "EMNIST (b)": "sigmoid"}),
+_CELLS: dict[str, Callable[[], tuple[Cell, ...]]] = {
+    "table2": partial(_cells, "table2"),
+    "table2, as released": _released,
+    "table3": partial(_cells, "table3"),
+    "table4": partial(_cells, "table4"),
+    "table5": partial(_cells, "table5", every=2, measured=RECORD[1:]),
+    "table6": partial(_cells, "table6", every=5),
+    "fig3": _fig3,
+    "fig4": _fig4,
+    "fig5": _fig5,
+    "fig7": _fig7,
+    "fig8": partial(_binary, EMNIST="logistic"),
+    "fig9": partial(_binary, **{"EMNIST (a)": "logistic", "EMNIST (b)": "sigmoid"}),
 }
-PRESETS: dict[str, Callable[[], Preset]] = {name: partial(with_tails, build) for name, build in _BUILD.items()}
+PRESETS = {name: partial(with_tails, build) for name, build in declared("fedbcgd", _CELLS).items()}

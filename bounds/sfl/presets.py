@@ -15,7 +15,7 @@ from functools import cache, partial
 from math import isinf
 from typing import Any
 
-from fedtheory.bounds.presets import Cell, Departure, Preset, with_tails
+from fedtheory.bounds.presets import Cell, declared, with_tails
 from fedtheory.simulations.networks.setup import Setup
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Record
@@ -45,31 +45,6 @@ FINE: dict[Task, float] = {
 }
 SMALL, LARGE = ("MNIST", "FMNIST"), ("CIFAR-10", "CINIC-10")
 EVERY = 10
-
-COMMON = (
-    "channels are standardised over the training set; not printed",
-    "the seed of the partition is not printed: one partition for all seeds",
-    "only the names of the networks are printed: the authors' layers, without the dropout of their MLP; torch's own "
-    "initialisation, for VGG-9 He's",
-    "of the seeds the paper prints one, 1234: here they are 0, 1, 2 ...",
-)
-CHOICES = (
-    "how mini-batches are drawn is not printed: with replacement, as in the theory",
-    "no data augmentation is printed, and none used",
-    *COMMON,
-    "what ExDir leaves open is decided as in fedtheory.simulations.partitions",
-)
-GRADIENT = "the gradient norm is measured too, which is not in the figure"
-CHOSEN = "learning rates: Table 9, the best of Table 10, or, in nine settings, those of the authors' repository"
-RELEASED = (
-    "follows github.com/liyipeng00/convergence: PFL weighs clients by their numbers of images; a round reads images without "
-    "replacement, in epochs that end with a smaller batch; random crops and flips of CIFAR-10; ExDir with its cap and least "
-    "size; accuracy is measured every 4 rounds",
-)
-FILES = Departure(
-    "the repository's partitions are files; here the same rule draws others",
-    "they belong to its numbering of the images, and the preset should also run on other images",
-)
 
 
 def _record(name: str) -> Record:
@@ -189,25 +164,18 @@ def _candidates() -> tuple[Cell, ...]:
 # --------------------------------------------------------------------------------------------------- presets
 
 
-def _fig2() -> Preset:
+def _fig2() -> tuple[Cell, ...]:
     record, search = _record("fig2"), _record("table10")
     what = record.settings["dataset"], record.settings["model"]
     rows = [row for row in search.table if (row["dataset"], row["model"]) == what]
-    return Preset(
-        "sfl.fig2",
-        "VGG-9 on CIFAR-10 after 1000 rounds, by learning rate",
-        _search(search, rows, record=("value", "grad_sq", "test_value", "accuracy")),
-        seeds=1,
-        last=search.settings["last rounds averaged"],
-        choices=(*CHOICES, "the numbers of the bars are those of Table 10", GRADIENT),
-    )
+    return _search(search, rows, record=("value", "grad_sq", "test_value", "accuracy"))
 
 
-def _fig3() -> Preset:
+def _fig3() -> tuple[Cell, ...]:
     """The plots are not in the text."""
     model, dataset = (_record("fig2").settings[name] for name in ("model", "dataset"))
     (about,) = [row for row in _record("nn.setup").table if row["dataset"] == dataset]
-    cells = tuple(
+    return tuple(
         Cell(
             f"SFL, K={K}",
             f"{dataset} {model}, C={C}",
@@ -217,36 +185,15 @@ def _fig3() -> Preset:
         for K in _record("fig3").settings["K"]
         for row in [{"dataset": dataset, "model": model, "C": C, "K": K, "method": "SFL"}]
     )
-    return Preset(
-        "sfl.fig3",
-        "the number of local steps of SFL",
-        cells,
-        seeds=_record("nn.setup").settings["random seeds"],
-        last=about["last"],
-        choices=(
-            *CHOICES,
-            "model, data set, rounds and learning rate of the two plots are not printed: VGG-9 on CIFAR-10, which the "
-            "authors' repository ran with K = 1 too, one plot for each C, the learning rate of K = 5 throughout",
-        ),
-    )
 
 
-def _table3(released: bool = False) -> Preset:
+def _table3() -> tuple[Cell, ...]:
     record = _record("table3")
-    rounds = dict.fromkeys(LARGE, record.settings["rounds"])
-    cells = _best(record.table, rounds)
-    if released:
-        cells = tuple(replace(cell, setup=_as_released(cell.setup)) for cell in cells)
-    return Preset(
-        "sfl.table3",
-        "CIFAR-10 and CINIC-10, PFL against SFL" + (", as the authors' code trains" if released else ""),
-        cells,
-        seeds=record.settings["random seeds"],
-        last=record.settings["last rounds averaged"],
-        choices=(*((*RELEASED, *COMMON) if released else CHOICES), CHOSEN),
-        departs=(FILES,) if released else (),
-        accuracy="late",
-    )
+    return _best(record.table, dict.fromkeys(LARGE, record.settings["rounds"]))
+
+
+def _released() -> tuple[Cell, ...]:
+    return tuple(replace(cell, setup=_as_released(cell.setup)) for cell in _table3())
 
 
 def _as_released(setup: Setup) -> Setup:
@@ -260,84 +207,33 @@ def _as_released(setup: Setup) -> Setup:
     return replace(setup, data=data, network=network, algorithm=algorithm, every=4)
 
 
-def _table7() -> Preset:
+def _table7() -> tuple[Cell, ...]:
     record = _record("table7")
-    return Preset(
-        "sfl.table7",
-        "gradient clipping, VGG-9 on CIFAR-10, by learning rate",
-        _search(record, (_in_full(record, row) for row in record.table)),
-        seeds=1,
-        last=record.settings["last rounds averaged"],
-        choices=(*CHOICES, "the number of seeds is not printed: one, as in the grid search"),
-    )
+    return _search(record, (_in_full(record, row) for row in record.table))
 
 
-def _table8(id: str, run: str) -> Preset:
-    settings = _record("table8").settings[f"{run} run"]
-    return Preset(
-        id,
-        f"gradient clipping, VGG-9 on CIFAR-10, {settings['rounds']} rounds",
-        _clipped(run),
-        seeds=1,
-        last=settings["last rounds averaged"],
-        choices=(*CHOICES, "the number of seeds is not printed: one, as in the grid search"),
-    )
-
-
-def _table9(id: str) -> Preset:
-    return Preset(
-        id,
-        "fine search of the learning rate, VGG-9 on CIFAR-10",
-        _candidates(),
-        seeds=1,
-        last=_record("table8").settings["long run"]["last rounds averaged"],
-        choices=(*CHOICES, "how many rounds are averaged is not printed: as in the long run of Table 8"),
-    )
-
-
-def _table10(id: str) -> Preset:
+def _table10() -> tuple[Cell, ...]:
     record = _record("table10")
-    return Preset(
-        id,
-        "grid search of the learning rate",
-        _search(record, record.table),
-        seeds=1,
-        last=record.settings["last rounds averaged"],
-        choices=(*CHOICES, "digits that the scan of Table 10 leaves in doubt are its best reading"),
-    )
+    return _search(record, record.table)
 
 
-def _table11(id: str, datasets: tuple[str, ...]) -> Preset:
+def _table11(*datasets: str) -> tuple[Cell, ...]:
     """Half of the table: data sets of which the same number of last rounds is averaged."""
-    settings = _record("table11").settings
-    (last,) = {settings["last rounds averaged"][dataset] for dataset in datasets}
-    return Preset(
-        id,
-        f"{' and '.join(datasets)}, PFL against SFL",
-        _best([row for row in _record("table11").table if row["dataset"] in datasets], settings["rounds"]),
-        seeds=settings["random seeds"],
-        last=last,
-        choices=(*CHOICES, CHOSEN),
-        accuracy="late",
-    )
+    record = _record("table11")
+    return _best([row for row in record.table if row["dataset"] in datasets], record.settings["rounds"])
 
 
-_BUILD: dict[str, Callable[[], Preset]] = {
-    "sfl.fig2": _fig2,
-    "sfl.fig3": _fig3,
-    "sfl.table3": _table3,
-    "sfl.table3, as released": partial(_table3, released=True),
-    "sfl.table7": _table7,
-    "sfl.table8": partial(_table8, "sfl.table8", "long"),
-    "sfl.table8, short run": partial(_table8, "sfl.table8", "short"),
-    "sfl.fig10": partial(_table8, "sfl.fig10", "long"),
-    "sfl.table9": partial(_table9, "sfl.table9"),
-    "sfl.fig10, Figure 11": partial(_table9, "sfl.fig10"),
-    "sfl.table10": partial(_table10, "sfl.table10"),
-    "sfl.fig10, Figure 12": partial(_table10, "sfl.fig10"),
-    "sfl.table11": partial(_table11, "sfl.table11", SMALL),
-    "sfl.table11, CIFAR-10 and CINIC-10": partial(_table11, "sfl.table11", LARGE),
-    "sfl.fig16": partial(_table11, "sfl.fig16", LARGE),
-    "sfl.fig16, Figures 13 and 14": partial(_table11, "sfl.fig16", SMALL),
+_CELLS: dict[str, Callable[[], tuple[Cell, ...]]] = {
+    "fig2": _fig2,
+    "fig3": _fig3,
+    "table3": _table3,
+    "table3, as released": _released,
+    "table7": _table7,
+    "table8": partial(_clipped, "long"),
+    "table8, short run": partial(_clipped, "short"),
+    "table9": _candidates,
+    "table10": _table10,
+    "table11": partial(_table11, *SMALL),
+    "table11, CIFAR-10 and CINIC-10": partial(_table11, *LARGE),
 }
-PRESETS: dict[str, Callable[[], Preset]] = {name: partial(with_tails, build) for name, build in _BUILD.items()}
+PRESETS = {name: partial(with_tails, build) for name, build in declared("sfl", _CELLS).items()}

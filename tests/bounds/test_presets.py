@@ -14,13 +14,14 @@ import torch
 
 from fedtheory.bounds.fedbat import presets as fedbat
 from fedtheory.bounds.fedbcgd import presets as fedbcgd
-from fedtheory.bounds.presets import Cell, Preset, presets, quick, summary
+from fedtheory.bounds.presets import Cell, Preset, declared, presets, quick, summary
 from fedtheory.bounds.sfl import presets as sfl
 from fedtheory.simulations import run
 from fedtheory.simulations.networks import images, models
 from fedtheory.simulations.networks.setup import Setup, from_table
 from fedtheory.tables import SIZES
 from fedtheory.theory import catalogue
+from fedtheory.theory.data_files import Entry
 
 torch.set_num_threads(1)
 
@@ -327,3 +328,35 @@ def test_quick_keeps_fewer_coordinates_and_steps():
             assert getattr(method, "T", getattr(method, "tau", 5)) == 5
             k = getattr(getattr(method, "compressor", method), "k", 1)
             assert k < there.d / 2
+
+
+# ------------------------------------------------------------------------------------- words of presets as data
+
+WORDS = {"says": "a table", "seeds": "@table3, random seeds", "last": 0.1, "choices": ["@open", "and more"]}
+FILE = {"lists": {"open": ["not printed"], "form": [["another form", "as proved"]]}, "table3": WORDS}
+
+
+def declare(**entries: Any) -> Preset:
+    made = declared("sfl", {"table3": lambda: ()}, Entry("sfl/presets.toml", {**FILE, **entries}))
+    return made[f"sfl.{next(iter(entries), 'table3')}"]()
+
+
+def test_words_of_a_preset_are_read_from_its_file():
+    whole, other = declare(), declare(**{"fig3, again": {"like": "table3"}})
+    assert (whole.id, whole.seeds, whole.choices) == ("sfl.table3", 3, ("not printed", "and more"))
+    assert (other.id, other.says, other.last) == ("sfl.fig3", "a table", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        ({"fig9": WORDS}, "fig9: no trainings: expected one of table3"),
+        ({"fig9": {"like": "fig3"}}, "fig9: like is 'fig3': expected one of table3, fig9"),
+        ({"table3": {**WORDS, "choices": ["@closed"]}}, "table3: @closed is no list: expected one of open, form"),
+        ({"table3": {**WORDS, "rounds": 3}}, "table3: 'rounds' is not known: expected says, "),
+        ({"table3": {**WORDS, "accuracy": "first"}}, "table3: accuracy is 'first': expected one of late, "),
+    ],
+)
+def test_a_wrong_entry_is_named(entries, says):
+    with pytest.raises(ValueError, match=f"^sfl/presets.toml, {says}"):
+        declare(**entries)
