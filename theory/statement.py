@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import sympy
 from sympy.core.relational import Relational
@@ -254,6 +254,7 @@ class Words:
 
 
 Claim = Bound | Order | Relations | Rates | Listing | Record | Words
+Said = ParamSpec("Said")
 OfKind = TypeVar("OfKind", Bound, Order, Relations, Rates, Listing, Record, Words)
 
 
@@ -797,3 +798,27 @@ class Paper:
         if all(e.statement != id_ for e in self.errata):
             raise ValueError(f"finding about {id_}: expected a statement with an erratum")
         self.findings.append(Finding(id_, title, says, matters, figure))
+
+
+def _by_kind(
+    say: Callable[Concatenate[Paper, Kind, Said], Statement],
+) -> Callable[[Kind], Callable[Concatenate[Paper, Said], Statement]]:
+    """kind -> `say` for statements of this kind."""
+
+    def saying(kind: Kind) -> Callable[Concatenate[Paper, Said], Statement]:
+        return lambda paper, *parts, **named: say(paper, kind, *parts, **named)
+
+    return saying
+
+
+_saying = _by_kind(Paper.say)
+
+
+class PrintedPaper(Paper):
+    """A paper in modules of its own: `paper.lemma(name, place, claim)` is `paper.say("lemma", name, place, claim)`."""
+
+    setting, assumption, definition = _saying("setting"), _saying("assumption"), _saying("definition")
+    identity, inequality, problem = _saying("identity"), _saying("inequality"), _saying("problem")
+    lemma, step, theorem, corollary = _saying("lemma"), _saying("step"), _saying("theorem"), _saying("corollary")
+    bound, order, table, claim = _saying("bound"), _saying("order"), _saying("table"), _saying("claim")
+    algorithm, partition = _saying("algorithm"), _saying("partition")

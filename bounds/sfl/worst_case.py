@@ -37,34 +37,7 @@ from fedtheory.theory.proofs.scenes import (
     tosses,
 )
 from fedtheory.theory.properties import Properties, Property
-from fedtheory.theory.sfl.symbols import (
-    T_1,
-    A,
-    B_mk,
-    D,
-    K,
-    L,
-    M,
-    R,
-    S,
-    beta,
-    bias_upto,
-    client_bias_sq,
-    drift_mk,
-    eta,
-    eta_tilde,
-    gap,
-    k,
-    m,
-    min_grad_sq,
-    move_upto,
-    mu,
-    noise_upto,
-    sigma,
-    star_upto,
-    zeta,
-    zeta_star,
-)  # fmt: skip
+from fedtheory.theory.sfl import symbols as s
 from fedtheory.theory.statement import Bound, Statement
 
 SEQUENTIAL = (
@@ -86,7 +59,7 @@ PARALLEL = (
 SEQUENTIAL_RUNS = ("thm1.general_convex", "thm1.general_convex.sharp", "thm1.nonconvex", "thm1.nonconvex.sharp")
 PARALLEL_RUNS = ("thm2.general_convex", "thm2.general_convex.sharp", "thm2.nonconvex", "thm2.nonconvex.sharp")
 # Quantities of single local steps
-_PLACED = (drift_mk, noise_upto, move_upto, bias_upto, star_upto, T_1)
+_PLACED = (s.drift_mk, s.noise_upto, s.move_upto, s.bias_upto, s.star_upto, s.T_1)
 
 
 @dataclass(frozen=True)
@@ -131,11 +104,11 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
 
 def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> list[Scene]:
     parallel = _name(statement) in PARALLEL
-    clients, functions = _clients(int(at[M]), given, tilted)
-    setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=at[sigma] != 0)
+    clients, functions = _clients(int(at[s.M]), given, tilted)
+    setting = Setting(clients, vector("x"), int(at[s.K]), int(at[s.S]), exact(s.eta, at), given, noisy=at[s.sigma] != 0)
     outcomes = list(setting.outcomes(parallel))
     means = _means(setting, outcomes, statement.symbols)
-    steps = range(len(outcomes[0].steps)) if statement.symbols & {*_PLACED, B_mk} else []
+    steps = range(len(outcomes[0].steps)) if statement.symbols & {*_PLACED, s.B_mk} else []
     of_steps = [_of_step(outcomes, parallel, step, statement.symbols) for step in steps]
     conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
     conditions |= {name: form for f in functions for name, form in f.conditions(FunctionClass.of(given, at)).items()}
@@ -155,22 +128,22 @@ def _run(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> 
     """
     if not isinstance(statement.claim, Bound) or statement.claim.sign != "<=":
         raise ValueError(f"{statement.id}: expected an upper bound")
-    clients, functions = _clients(int(at[M]), given, tilted)
-    setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=False)
+    clients, functions = _clients(int(at[s.M]), given, tilted)
+    setting = Setting(clients, vector("x"), int(at[s.K]), int(at[s.S]), exact(s.eta, at), given, noisy=False)
     parallel = _name(statement) in PARALLEL_RUNS
     runs = [[setting.x]]
-    for _ in range(int(at[R])):
+    for _ in range(int(at[s.R])):
         runs = [[*run, o.end] for run in runs for o in replace(setting, x=run[-1]).outcomes(parallel)]
-    means = {D**2: setting.x.square} | {symbol**2: number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
+    means = {s.D**2: setting.x.square} | {symbol**2: number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
     conditions: dict[str, Quadratic] = {}
     of = FunctionClass.of(given, at)
-    if gap in statement.symbols:
+    if s.gap in statement.symbols:
         average = [mean_of(clients, total(run) / len(run)) for run in runs]  # with equal weights, as in the theorems
-        means[gap] = mean(point.value for point in average) - mean_of(clients, NOTHING).value
+        means[s.gap] = mean(point.value for point in average) - mean_of(clients, NOTHING).value
     else:
         least, lowest = number("least"), number("F*")
-        means |= {min_grad_sq: least, A: mean_of(clients, setting.x).value - lowest}
-        for r in range(int(at[R]) + 1):
+        means |= {s.min_grad_sq: least, s.A: mean_of(clients, setting.x).value - lowest}
+        for r in range(int(at[s.R]) + 1):
             conditions[f"least <= {r}"] = mean(mean_of(clients, run[r]).gradient.square for run in runs) - least
         conditions |= bounded_below(known_by_all(clients, functions), lowest, of, "F*")
     conditions |= _assumed(setting, [], at, tilted)
@@ -184,10 +157,10 @@ def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol
     means: dict[sympy.Expr, Quadratic] = {
         symbols[name]: mean(map(quantity, outcomes)) for name, quantity in QUANTITIES.items() if name in symbols
     }
-    if client_bias_sq in wanted:
+    if s.client_bias_sq in wanted:
         clients = setting.clients
-        means[client_bias_sq] = mean((c.at(setting.x).gradient - c.at(NOTHING).gradient).square for c in clients)
-    return means | {symbol**2: number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
+        means[s.client_bias_sq] = mean((c.at(setting.x).gradient - c.at(NOTHING).gradient).square for c in clients)
+    return means | {symbol**2: number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
 
 
 def _of_step(
@@ -195,7 +168,7 @@ def _of_step(
 ) -> tuple[dict[sympy.Expr, Quadratic], dict[sympy.Symbol, sympy.Integer]]:
     """The quantities of a local step, and its numbers."""
     step = outcomes[0].steps[at]
-    numbers = {m: step.turn, k: step.k, B_mk: of_step("B_mk", at, not parallel)(outcomes[0])}
+    numbers = {s.m: step.turn, s.k: step.k, s.B_mk: of_step("B_mk", at, not parallel)(outcomes[0])}
     means = {
         symbol: mean(map(of_step(symbol.name, at, not parallel), outcomes)) for symbol in _PLACED if symbol in wanted
     }
@@ -205,7 +178,7 @@ def _of_step(
 def _assumed(setting: Setting, outcomes: Sequence[Trace], at: Numbers, tilted: bool) -> dict[str, Quadratic]:
     """What the assumptions say of noise and heterogeneity, as forms >= 0."""
     given, clients = setting.given, setting.clients
-    found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
+    found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
     found |= variances(outcomes, given)
     if {Property.HETEROGENEITY_AT_OPTIMUM, Property.MINIMISER, Property.CONVEX} <= given.keys():
         (most,) = given[Property.HETEROGENEITY_AT_OPTIMUM]
@@ -231,27 +204,31 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     at: dict[sympy.Symbol, sympy.Rational] = {
         symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()
     }
-    at.setdefault(S, at[M])
-    at.setdefault(beta, sympy.S.Zero)
-    at.setdefault(mu, sympy.S.Zero)
+    at.setdefault(s.S, at[s.M])
+    at.setdefault(s.beta, sympy.S.Zero)
+    at.setdefault(s.mu, sympy.S.Zero)
     for symbol, value in at.items():
         whole = symbol.is_integer and not value.is_integer
         if whole or value < 0 or (value == 0 and symbol.name in ("M", "K", "S", "R", "L", "eta", "eta_tilde")):
             raise ValueError(f"{id_}: {symbol} = {value}: expected {symbols[str(symbol)].domain}")
-    if R in at and sigma not in at:
+    if s.R in at and s.sigma not in at:
         raise ValueError(f"{id_}: expected sigma=0: whole runs are without noise")
-    if at[S] > at[M] or at[mu] >= at[L]:
-        raise ValueError(f"{id_}: S = {at[S]}, M = {at[M]}, mu = {at[mu]}, L = {at[L]}: expected S <= M and mu < L")
+    if at[s.S] > at[s.M] or at[s.mu] >= at[s.L]:
+        raise ValueError(
+            f"{id_}: S = {at[s.S]}, M = {at[s.M]}, mu = {at[s.mu]}, L = {at[s.L]}: expected S <= M and mu < L"
+        )
     parallel = _name(statement) in (*PARALLEL, *PARALLEL_RUNS)
     # the statement's own definition; a lemma in eta has none, and eta_tilde is what it is in the theorem
-    factor = statement.where.get(eta_tilde, K * eta if parallel else S * K * eta).subs(at) / at.get(eta, eta)
-    at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
-    enumerable(statement, "clients, local steps or rounds", max(at[M], at[K], at.get(R, 1)), _MOST)
-    outcomes = 1 if at.get(sigma) == 0 else tosses(at[S] * at[K])
-    orders = sympy.binomial(at[M], at[S]) * (1 if parallel else sympy.factorial(at[S]))
-    steps = orders ** at.get(R, 1) * outcomes * at[S] * at[K]
+    factor = statement.where.get(s.eta_tilde, s.K * s.eta if parallel else s.S * s.K * s.eta).subs(at) / at.get(
+        s.eta, s.eta
+    )
+    at |= {s.eta_tilde: factor * at[s.eta]} if s.eta in at else {s.eta: at[s.eta_tilde] / factor}
+    enumerable(statement, "clients, local steps or rounds", max(at[s.M], at[s.K], at.get(s.R, 1)), _MOST)
+    outcomes = 1 if at.get(s.sigma) == 0 else tosses(at[s.S] * at[s.K])
+    orders = sympy.binomial(at[s.M], at[s.S]) * (1 if parallel else sympy.factorial(at[s.S]))
+    steps = orders ** at.get(s.R, 1) * outcomes * at[s.S] * at[s.K]
     enumerable(statement, "local steps in all outcomes", steps, _MOST)
-    return {sigma: sigma} | at
+    return {s.sigma: s.sigma} | at
 
 
 _MOST = 64

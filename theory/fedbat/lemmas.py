@@ -19,14 +19,12 @@ _p, _F, _g, _x, _w, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, 
 
 # ------------------------------------------------------------------------------------------------- C.1, notation
 
-fedbat.say(
-    "definition",
+fedbat.definition(
     "c1.sync",
     "Appendix C.1",
     Words("The steps of synchronisation: I_tau = {n tau | n = 1, 2, ...}.", (n * tau,)),
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "c1.update",
     "Appendix C.1, (17) to (19)",
     Relations(
@@ -40,8 +38,7 @@ fedbat.say(
     ),
     rests_on=["c1.sync", "setting_theory"],
 )
-virtual = fedbat.say(
-    "definition",
+virtual = fedbat.definition(
     "c1.virtual",
     "Appendix C.1",
     Relations(
@@ -58,8 +55,7 @@ virtual = fedbat.say(
     gives={Property.UNBIASED: ()},
 )
 fedbat.background = (*fedbat.background, virtual)
-fedbat.say(
-    "inequality",
+fedbat.inequality(
     "c1.t0",
     "Appendix C.1",
     Relations(
@@ -83,8 +79,7 @@ slow = [eta_later <= eta_t, eta_t <= 2 * eta_later]  # the conditions of Lemmas 
 rounds = [implied(eta_t <= eta_start, "non-increasing"), implied(eta_start <= 2 * eta_t, "from eta_t <= 2 eta_{t+tau}")]
 shares = [implied(p_sq <= 1, "implied: shares of sum 1")]
 
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma1",
     "Appendix C.2, Lemma 1, (20), (43)",
     at_most(
@@ -98,8 +93,7 @@ fedbat.say(
     assumes=[smooth, strongly_convex],
     rests_on=["eq31", "eq42"],
 )
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma2",
     "Appendix C.2, Lemma 2, (21)",
     at_most(noise_sq, noise=p_sq * sigma**2),
@@ -107,8 +101,7 @@ fedbat.say(
     assumes=[noisy],
     rests_on=["eq44"],
 )
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma3",
     "Appendix C.2, Lemma 3, (22), (49)",
     at_most(spread_x, gradients=4 * eta_t**2 * divergence),
@@ -118,8 +111,7 @@ fedbat.say(
     note="The conditions are for all t >= 0; the learning rate is non-increasing.  q is from Assumption 5, which the "
     "lemma does not name.",
 )
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma4",
     "Appendix C.2, Lemma 4, (23)",
     at_most(jump_sq, gradients=4 * eta_t**2 * alone),
@@ -131,16 +123,14 @@ fedbat.say(
 
 # --------------------------------------------------------------------------------------- C.3, the proof of Theorem 1
 
-fedbat.say(
-    "step",
+fedbat.step(
     "eq24",
     "Appendix C.3, (24)",
     equal_to(Delta_next, jump=jump_sq, step=v_dist),
     rests_on=["c1.t0"],
     note="E wbar_{t+1} = E vbar_{t+1} alone would not be enough; the conditional mean given vbar_{t+1} is meant.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq25",
     "Appendix C.3, (25)",
     at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
@@ -149,8 +139,7 @@ fedbat.say(
     assumes=[smooth, strongly_convex, noisy, bounded, binarised],
     rests_on=["eq24", "lemma1", "lemma2", "lemma3", "lemma4", "eq26"],
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq26",
     "Appendix C.3, (26)",
     equal_to(
@@ -162,17 +151,14 @@ fedbat.say(
     ),
 )
 eta_of = beta / (t + gamma)
-recursion = fedbat.say(
-    "assumption",
+recursion = fedbat.assumption(
     "eq27.recursion",
     "Appendix C.3, (27), first line",
     at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
     when=[implied(t >= 1, "from t = 1 on")],
     note="The assumption of the induction: the recursion (25), or (57), for every t >= 1, with its B.",
 )
-fedbat.say(
-    "step",
-    "eq27",
+fedbat.step("eq27",
     "Appendix C.3, (27)",
     Relations(
         (
@@ -199,8 +185,7 @@ fedbat.say(
                         / (1 + gamma)),
                      equal(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L))), "t = 1; and min{1/mu, 1/(4L)} = 1/(4L)")],
 )  # fmt: skip
-fedbat.say(
-    "step",
+fedbat.step(
     "eq28",
     "Appendix C.3, (28)",
     at_most(gap_t, smoothness=L / 2 * v / (gamma + t)),
@@ -209,8 +194,7 @@ fedbat.say(
     rests_on=["eq27"],
     also=[Relations((Le(gap_t, L / 2 * Delta_t), Le(L / 2 * Delta_t, L / 2 * v / (gamma + t))), "in between")],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq29.choice",
     "Appendix C.3, before (29)",
     Relations(
@@ -225,8 +209,7 @@ fedbat.say(
     },
     note="Lemmas 3 and 4 require it for all t >= 0.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq29",
     "Appendix C.3, (29)",
     at_most(
@@ -246,8 +229,7 @@ fedbat.say(
         )
     ],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq30",
     "Appendix C.3, (30)",
     at_most(
@@ -262,29 +244,25 @@ fedbat.say(
 
 # ---------------------------------------------------------------------------------------- C.4, the proof of Lemma 1
 
-fedbat.say(
-    "step",
+fedbat.step(
     "eq31",
     "Appendix C.4, (31)",
     equal_to(v_dist, step=A_1, noise=eta_t**2 * noise_sq),
     rests_on=["c1.virtual"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq32",
     "Appendix C.4, (32)",
     equal_to(A_1, before=Delta_t, inner=B_1, square=B_2),
     where={B_1: -2 * eta_t * inner_star, B_2: eta_t**2 * gbar_sq},
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq33",
     "Appendix C.4, (33)",
     Relations((Le(Norm(Grad(F_k, x_k)) ** 2, 2 * L * (Value(F_k, x_k) - F_k_star)),), "for every client"),
     assumes=[smooth],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq34",
     "Appendix C.4, (34)",
     at_most(B_2, gaps=2 * L * eta_t**2 * local_gap),
@@ -301,15 +279,13 @@ fedbat.say(
         )
     ],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq35",
     "Appendix C.4, (35)",
     equal_to(B_1, move=-2 * eta_t * inner_move, down=-2 * eta_t * inner_down),
     where={B_1: -2 * eta_t * inner_star},
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq36",
     "Appendix C.4, (36)",
     Relations(
@@ -322,8 +298,7 @@ fedbat.say(
         "Cauchy-Schwarz and AM-GM, for every client",
     ),
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq37",
     "Appendix C.4, (37)",
     Relations(
@@ -338,8 +313,7 @@ fedbat.say(
     assumes=[strongly_convex],
 )
 _C = 4 * L * eta_t**2 * local_gap - 2 * eta_t * star_gap
-fedbat.say(
-    "step",
+fedbat.step(
     "eq38",
     "Appendix C.4, (38)",
     at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=tau * C),
@@ -366,8 +340,7 @@ fedbat.say(
     ],
     note="In print there is a tau before C.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq39",
     "Appendix C.4, (39)",
     equal_to(C, below=D, heterogeneity=4 * L * eta_t**2 * Gamma),
@@ -386,8 +359,7 @@ fedbat.say(
     ],
     rests_on=["def.Gamma"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq40",
     "Appendix C.4, (40)",
     Relations(
@@ -410,8 +382,7 @@ _second41 = (
     + (4 * L * eta_t**2 + gamma_t * eta_t * L) * Gamma
     + gamma_t / (2 * eta_t) * spread_x
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq41",
     "Appendix C.4, (41)",
     at_most(C, heterogeneity=6 * L * eta_t**2 * Gamma, divergence=spread_x),
@@ -433,8 +404,7 @@ fedbat.say(
         )
     ],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq42",
     "Appendix C.4, (42)",
     at_most(
@@ -447,8 +417,7 @@ fedbat.say(
 
 # ----------------------------------------------------------------------------------- C.4, the proofs of Lemmas 2 to 4
 
-fedbat.say(
-    "step",
+fedbat.step(
     "eq44",
     "Appendix C.4, (44)",
     at_most(noise_sq, noise=p_sq * sigma**2),
@@ -457,16 +426,14 @@ fedbat.say(
     also=[Relations((equal(noise_sq, noise_w_sq), equal(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
     note="The sums in between have the gradients at w_t^k, but g_t has those at x_t^k.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq45",
     "Appendix C.4, (45)",
     equal_to(spread_x, clients=spread_w, binarisation=binarised_sq),
     rests_on=["c1.t0"],
     note="Printed (wbar - w^k) - (w^k - x^k) instead of (wbar - w^k) + (w^k - x^k); the cross term is 0 either way.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq46",
     "Appendix C.4, (46)",
     at_most(spread_w, gradients=4 * eta_t**2 * (tau - 1) ** 2 * G**2),
@@ -485,8 +452,7 @@ fedbat.say(
     ],
     note="The fifth line has eta_t, but eta_{t_0} is meant; the sixth line makes up for it with the factor 4.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq47",
     "Appendix C.4, (47)",
     at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
@@ -494,8 +460,7 @@ fedbat.say(
     also=[Relations((equal(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
     note="With gradients at w_t^k; the steps (17) have the gradients at x_t^k.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq48",
     "Appendix C.4, (48)",
     at_most(binarised_sq, gradients=4 * q**2 * eta_t**2 * (tau - 1) ** 2 * G**2),
@@ -504,8 +469,7 @@ fedbat.say(
     rests_on=["c1.t0", "eq46"],
     also=[Relations((Le(binarised_sq, q**2 * moved_sq),), "in between")],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq50",
     "Appendix C.4, (50)",
     at_most(jump_sq, gradients=4 * eta_t**2 * alone),

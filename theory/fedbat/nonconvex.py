@@ -13,8 +13,7 @@ from fedtheory.theory.statement import Relations, at_most, equal_to, implied
 _p, _F, _x, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, x_i, v_i))
 _step = {eta: 1 / (L * sqrt(T))}
 
-fedbat.say(
-    "definition",
+fedbat.definition(
     "e1.update",
     "Appendix E.1, (66) to (68)",
     Relations(
@@ -46,8 +45,7 @@ _lemma7 = {
     "noise": L * eta**2 / 2 * noise_sq,
     "jump": L / 2 * jump_sq,
 }
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma7",
     "Appendix E.2, Lemma 7, (69)",
     at_most(F_bar_next, **_lemma7),
@@ -55,8 +53,7 @@ fedbat.say(
     rests_on=["eq75", "eq82"],
     note="No condition on the learning rate.  Assumption 1 is read as its formula, from above only.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq70",
     "Appendix E.3, (70)",
     at_most(F_bar_next, **{name: value for name, value in _lemma7.items() if name != "local_gradients"}),
@@ -71,8 +68,7 @@ _rest71 = {
     "jump": L / 2 * 4 * eta_t**2 * sampled,
 }
 _constant = {eta_t: eta}
-fedbat.say(
-    "step",
+fedbat.step(
     "eq71",
     "Appendix E.3, (71)",
     at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest71),
@@ -82,8 +78,7 @@ fedbat.say(
     rests_on=["eq70", "lemma2", "lemma3", "lemma6"],
     note="eta_t stands for eta in the last term.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq72",
     "Appendix E.3, (72)",
     at_most(eta / 2 * avg_step_grad_sq, telescoped=(F_0 - F_T) / T, **_rest71),
@@ -93,8 +88,7 @@ fedbat.say(
     rests_on=["eq71"],
     note="eta_t stands for eta in the last term; F(w_T) is printed without its expectation.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq73",
     "Appendix E.3, (73)",
     at_most(
@@ -109,8 +103,7 @@ fedbat.say(
     rests_on=["eq72"],
     note="F(w_T) >= F* is enough: Gamma is not needed.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq74",
     "Appendix E.4, (74)",
     Relations(
@@ -125,16 +118,14 @@ fedbat.say(
     ),
     assumes=[smooth],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq75",
     "Appendix E.4, (75)",
     at_most(F_bar_next, step=F_v, jump=L / 2 * jump_sq),
     assumes=[smooth, balanced],
     rests_on=["eq74", "lemma5"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq76",
     "Appendix E.4, (76)",
     Relations(
@@ -148,22 +139,19 @@ fedbat.say(
     assumes=[smooth],
     note="vbar_{t+1} is written out.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq77",
     "Appendix E.4, (77)",
     equal_to(2 * inner_grad, gradient=grad_sq, step=g_sq, apart=-apart_sq),
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq78",
     "Appendix E.4, (78)",
     at_most(apart_sq, divergence=L**2 * spread_x, noise=noise_sq),
     assumes=[smooth],
     also=[Relations((equal(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x)), "in between")],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq79",
     "Appendix E.4, (79)",
     at_most(
@@ -176,8 +164,7 @@ fedbat.say(
     assumes=[smooth],
     rests_on=["eq77", "eq78"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq80",
     "Appendix E.4, (80)",
     at_most(
@@ -192,15 +179,13 @@ fedbat.say(
     rests_on=["eq76", "eq79"],
     note="'Summing Eq. 79 into Eq. 77' means into (76).",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq81",
     "Appendix E.4, (81)",
     equal_to(g_sq, mean=gbar_sq, noise=noise_sq),
     rests_on=["c1.virtual"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq82",
     "Appendix E.4, (82)",
     at_most(

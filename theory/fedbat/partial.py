@@ -15,8 +15,7 @@ _v, _v_old = (IndexedBase(symbol.name, real=True) for symbol in (v_i, v_old_i))
 constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t <= eta_{t+tau} as printed
 _mean = Sum(Value(S_m, _v[k]), (k, 1, K)) / K
 
-fedbat.say(
-    "definition",
+fedbat.definition(
     "d1.sync",
     "Appendix D.1",
     Relations(
@@ -24,8 +23,7 @@ fedbat.say(
     ),
     note="(53) needs the second relation: the run of R rounds ends in I_tau.",
 )
-fedbat.say(
-    "claim",
+fedbat.claim(
     "d1.scheme",
     "Appendix D.1",
     Words(
@@ -35,8 +33,7 @@ fedbat.say(
     rests_on=["alg1"],
     also=[Relations((equal(w_next, w_next_all),), "the model, from the same draws")],
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "d1.update",
     "Appendix D.1, (51) to (53)",
     Relations(
@@ -52,8 +49,7 @@ fedbat.say(
     rests_on=["d1.sync", "setting_theory"],
     note="In (53) the last two are equal, with p_k = 1/N; the first has v_t^k, the second v_{t+1}^k.",
 )
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma5",
     "Appendix D.2, Lemma 5, (54), (60)",
     Relations((equal(w_mean, v_mean),)),
@@ -61,8 +57,7 @@ fedbat.say(
     assumes=[balanced],
     rests_on=["d1.update", "setting_theory"],
 )
-fedbat.say(
-    "lemma",
+fedbat.lemma(
     "lemma6",
     "Appendix D.2, Lemma 6, (55), (65)",
     at_most(jump_sq, gradients=4 * eta_t**2 * sampled),
@@ -72,8 +67,7 @@ fedbat.say(
     note="Printed eta_t <= eta_{t+tau}, but Lemmas 3 and 4 have eta_t <= 2 eta_{t+tau}: a non-increasing learning rate "
     "would have to be constant.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq56",
     "Appendix D.3, (56)",
     equal_to(Delta_next, jump=jump_sq, step=v_dist),
@@ -81,8 +75,7 @@ fedbat.say(
     assumes=[balanced],
     rests_on=["lemma5"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq57",
     "Appendix D.3, (57)",
     at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
@@ -91,16 +84,13 @@ fedbat.say(
     assumes=[smooth, strongly_convex, noisy, bounded, binarised, balanced],
     rests_on=["eq56", "lemma1", "lemma2", "lemma3", "lemma6", "eq58"],
 )
-fedbat.say(
-    "definition",
-    "eq58",
+fedbat.definition("eq58",
     "Appendix D.3, (58)",
     equal_to(B, noise=sigma**2 / N, heterogeneity=6 * L * Gamma, divergence=8 * divergence,
              sampling=4 * sampled),
     when=chosen,
 )  # fmt: skip
-fedbat.say(
-    "step",
+fedbat.step(
     "eq59",
     "Appendix D.3, (59)",
     at_most(
@@ -113,16 +103,14 @@ fedbat.say(
     note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  With the beta and "
     "the gamma of (29), 'following the same process'; for any B for which the recursion holds.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq61",
     "Appendix D.4, (61)",
     equal_to(jump_sq, binarisation=A_bin, sampling=A_2),
     when=chosen,
     rests_on=["d1.update"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq62",
     "Appendix D.4, (62)",
     at_most(A_bin, gradients=4 * q**2 * eta_t**2 * tau**2 * G**2 / K),
@@ -132,8 +120,7 @@ fedbat.say(
     also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
     note="The sum in between is over a random set; its expectation is meant.",
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq63",
     "Appendix D.4, (63)",
     equal_to(A_2, spread=(N - K) / (K * N * (N - 1)) * v_spread),
@@ -141,8 +128,7 @@ fedbat.say(
     assumes=[balanced],
     rests_on=["d1.update"],
 )
-fedbat.say(
-    "step",
+fedbat.step(
     "eq64",
     "Appendix D.4, (64)",
     at_most(A_2, gradients=(N - K) / (K * (N - 1)) * 4 * eta_t**2 * tau**2 * G**2),

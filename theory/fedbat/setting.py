@@ -18,8 +18,7 @@ _update = IndexedBase("m_i", real=True)
 
 # ------------------------------------------------------------------------------- Section 2: objective and aggregation
 
-objective = fedbat.say(
-    "definition",
+objective = fedbat.definition(
     "eq1",
     "Section 2, (1)",
     Relations(
@@ -28,8 +27,7 @@ objective = fedbat.say(
     ),
     gives={Property.WEIGHTS: ()},
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq2",
     "Section 2, (2)",
     Relations(
@@ -39,8 +37,7 @@ fedbat.say(
     note="k counts the sampled clients here.  If the p_k differ, the mean of the right side over the samples is not the "
     "mean over all clients.",
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq3",
     "Section 2, (3)",
     Relations(
@@ -49,14 +46,12 @@ fedbat.say(
     ),
     rests_on=["eq2"],
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq4",
     "Section 3.1, (4)",
     Words("A client's objective in a round, without binarisation: min over m of F_k(w_t + m)."),
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq5",
     "Section 3.1, (5)",
     Words("With learnable binarisation: min over m and alpha of F_k(w_t + S(m, alpha))."),
@@ -67,8 +62,7 @@ fedbat.say(
 # ------------------------------------------------------------------------------------------ Section 3.2: the operator
 
 drawn = alpha * (2 * floor((alpha + x) / (2 * alpha) + zeta) - 1)
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq6",
     "Section 3.2, (6)",
     Relations(
@@ -77,38 +71,33 @@ fedbat.say(
     rests_on=["eq7"],
     note="One alpha for all entries of a layer.",
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq7",
     "Section 3.2, (7)",
     Relations((equal(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
     when=[implied(alpha > 0, "implied: alpha divides")],
     note="In floating point, the printed (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
 )
-fedbat.say(
-    "identity",
+fedbat.identity(
     "eq7.prob_plus",
     "Section 3.2, (7), second line",
     equal_to(prob_plus, value=(alpha + x) / (2 * alpha)),
     when=[implied(alpha > 0, "implied: alpha divides"), -alpha <= x, x <= alpha],
     rests_on=["eq7"],
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "ste",
     "Section 3.2, straight-through estimator",
     Words("In backpropagation the floor counts as the identity: its derivative is 1."),
 )
-fedbat.say(
-    "identity",
+fedbat.identity(
     "eq8",
     "Section 3.2, (8)",
     Relations((equal(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
     when=[implied(alpha > 0, "implied: alpha divides in (7)")],
     rests_on=["eq6", "eq7", "ste"],
 )
-fedbat.say(
-    "identity",
+fedbat.identity(
     "eq9",
     "Section 3.2, (9)",
     Relations(
@@ -127,8 +116,7 @@ fedbat.say(
     when=[implied(alpha > 0, "implied: alpha divides")],
     rests_on=["eq6", "eq7", "ste"],
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq10",
     "Section 3.2, (10)",
     Relations((equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
@@ -138,28 +126,24 @@ fedbat.say(
 
 # ------------------------------------------------------------------------------------- Section 3.3: the algorithm
 
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq11",
     "Section 3.3, (11)",
     Relations((equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"),
     rests_on=["eq2"],
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq12",
     "Section 3.3, (12)",
     Relations((equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
     note="w_t^k in (12) and (14) is the global model w_t, which the client has loaded (line 11).",
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq13",
     "Section 3.3, (13)",
     Relations((equal(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), equal(alpha_e, 0)), "for every layer"),
 )
-fedbat.say(
-    "definition",
+fedbat.definition(
     "eq14",
     "Section 3.3, (14)",
     Relations(
@@ -172,9 +156,7 @@ fedbat.say(
     ),
     rests_on=["eq6", "eq8", "eq9", "eq10"],
 )
-fedbat.say(
-    "algorithm",
-    "alg1",
+fedbat.algorithm("alg1",
     "Algorithm 1",
     algorithms.ALG1,
     rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14"],
@@ -183,8 +165,7 @@ fedbat.say(
 
 # ------------------------------------------------------------------------------------------- Section 4: assumptions
 
-unbiased = fedbat.say(
-    "setting",
+unbiased = fedbat.setting(
     "setting_theory",
     "Section 4",
     Relations(
@@ -194,8 +175,7 @@ unbiased = fedbat.say(
     rests_on=["eq6"],
     gives={Property.UNBIASED_BINARISATION: ()},
 )
-minima = fedbat.say(
-    "definition",
+minima = fedbat.definition(
     "def.Gamma",
     "Section 4, notations",
     Relations(
@@ -208,8 +188,7 @@ minima = fedbat.say(
 fedbat.background = (objective, unbiased, minima)
 
 _taylor = Value(F_k, w) + Inner(u - w, Grad(F_k, w))
-smooth = fedbat.say(
-    "assumption",
+smooth = fedbat.assumption(
     "assump1",
     "Section 4, Assumption 1",
     Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
@@ -217,47 +196,41 @@ smooth = fedbat.say(
     "too.  For non-convex F_k, (78) needs both bounds.",
     gives={Property.SMOOTH_ABOVE: (L,)},
 )
-strongly_convex = fedbat.say(
-    "assumption",
+strongly_convex = fedbat.assumption(
     "assump2",
     "Section 4, Assumption 2",
     Relations((Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2),), "for all w and v, every client"),
     note="Printed 'u-strongly convex'.",
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
-noisy = fedbat.say(
-    "assumption",
+noisy = fedbat.assumption(
     "assump3",
     "Section 4, Assumption 3",
     Relations((equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
     note="It is not printed that the mean is the gradient; it follows, because samples are drawn uniformly at random.",
     gives={Property.VARIANCE_ELSEWHERE: (sigma,)},
 )
-bounded = fedbat.say(
-    "assumption",
+bounded = fedbat.assumption(
     "assump4",
     "Section 4, Assumption 4",
     Relations((Le(E(Norm(g_w) ** 2), G**2),), "for every client and t = 1, ..., T"),
     gives={Property.BOUNDED_GRADIENT_ELSEWHERE: (G,)},
 )
-binarised = fedbat.say(
-    "assumption",
+binarised = fedbat.assumption(
     "assump5",
     "Section 4, Assumption 5",
     Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
     note="The paper calls it the variance and uses it as a variance (C.1), but prints a first moment.",
     gives={Property.BINARISATION_FIRST_MOMENT: (q,)},
 )
-fedbat.say(
-    "inequality",
+fedbat.inequality(
     "assump5.error",
     "Section 4, Assumption 5, left side with alpha = ||x||_inf",
     Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x, q = sqrt(d - 1)"),
     rests_on=["setting_theory"],
     note="q is not printed: sqrt(d - 1) is its exact value for this operator.",
 )
-fedbat.say(
-    "identity",
+fedbat.identity(
     "assump5.sq_error",
     "Section C.1, with alpha = ||x||_inf",
     equal_to(error_sq, largest=d * x_max**2, own=-x_sq),
@@ -266,8 +239,7 @@ fedbat.say(
     note="The paper does not compute the square that C.1 uses; it is at most (d - 1) ||x||^2, attained by one nonzero "
     "entry.",
 )
-fedbat.say(
-    "claim",
+fedbat.claim(
     "assump5.claim",
     "Section 4",
     Relations(
@@ -330,22 +302,19 @@ fedbat.read("meaning", binarised_sq_x, beside=[binarised])
 
 # ---------------------------------------------------------------------------- Sections 1, 5.1, A.2, B.1: baselines
 
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.fedavg",
     "Sections 2 and 5.1, FedAvg",
     Relations((equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
     rests_on=["eq2"],
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.signsgd",
     "Sections 1 and A.2, SignSGD",
     Relations((equal(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
     rests_on=["eq3"],
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.ef_signsgd",
     "Sections 1 and A.2, EF-SignSGD",
     Relations(
@@ -353,8 +322,7 @@ fedbat.say(
         "m has the error of the client's round before added to it before it is binarised; no hyper-parameter",
     ),
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.noisy_signsgd",
     "Sections 1 and A.2, Noisy-SignSGD",
     Words(
@@ -364,8 +332,7 @@ fedbat.say(
     reads={"sigma": X},
     note="sigma is not the sigma of Assumption 3.  The formula is the probability of a plus that follows from the noise.",
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.stoc_signsgd",
     "Sections 1 and A.2, Stoc-SignSGD",
     equal_to(prob_plus, half=NUMBER / 2, share=m_i / (2 * m_norm)),
@@ -373,8 +340,7 @@ fedbat.say(
     also=[Words("||m|| is so large that the two probabilities are both close to 0.5; it is replaced by ||m||_inf")],
     note="The sign of m_i + xi, xi uniform in [-||m||, ||m||].  alpha = 0.01.",
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.zerofl",
     "Sections 5.1 and A.2, ZeroFL",
     Words(
@@ -382,8 +348,7 @@ fedbat.say(
         (equal(pruned, Rational(97, 100)),),
     ),
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.fedpaq",
     "Section B.1, FedPAQ",
     Words(
@@ -391,8 +356,7 @@ fedbat.say(
     ),
     note="The formula is our reading of the bits: one for the sign, the others for the levels 0, ..., s.",
 )
-fedbat.say(
-    "algorithm",
+fedbat.algorithm(
     "baseline.bifl",
     "Section B.1, BiFL",
     Words(
@@ -401,8 +365,7 @@ fedbat.say(
     ),
     note="The formula is our reading of binarised weights; each layer has its own alpha.",
 )
-fedbat.say(
-    "claim",
+fedbat.claim(
     "baseline.bias_claim",
     "Section 1",
     Relations((Ne(E(alpha * sign_m), m),), "for SignSGD; stochastic sign methods aim to alleviate the bias"),

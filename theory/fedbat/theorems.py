@@ -23,8 +23,7 @@ curved = implied(mu <= L, "implied: Assumptions 1 and 2")
 shares = [implied(p_sq <= 1, "implied: shares of sum 1"), implied(N * p_sq >= 1, "implied: shares of sum 1")]
 chosen = [implied(K <= N, "implied: K of N clients"), implied(N >= 2, "implied: N - 1 divides")]
 strong = [smooth, strongly_convex, noisy, bounded, binarised]
-balanced = fedbat.say(
-    "assumption",
+balanced = fedbat.assumption(
     "balanced",
     "Section 4, Theorem 2",
     Relations((equal(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
@@ -44,8 +43,7 @@ _first = (
     "w_1 is read as the mean of the clients' parameters after step 0, (17); w_T, with tau | T, as the server's model."
 )
 
-fedbat.say(
-    "theorem",
+fedbat.theorem(
     "thm1",
     "Section 4, Theorem 1, (15)",
     at_most(gap_last, **decreasing(B_full)),
@@ -55,8 +53,7 @@ fedbat.say(
     rests_on=["lemma1", "lemma2", "lemma3", "lemma4", "eq24", "eq27", "eq28", "eq29.choice", "eq30"],
     note=f"{_first}  q is for the operator of the analysis, alpha = ||m||_inf.",
 )
-fedbat.say(
-    "theorem",
+fedbat.theorem(
     "thm2",
     "Section 4, Theorem 2",
     at_most(gap_last, **decreasing(B_partial)),
@@ -66,8 +63,7 @@ fedbat.say(
     rests_on=["lemma1", "lemma2", "lemma3", "lemma5", "lemma6", "eq27", "eq29.choice", "eq59"],
     note=f"p_1 = ... = p_N = 1/N.  {_first}",
 )
-fedbat.say(
-    "theorem",
+fedbat.theorem(
     "thm3",
     "Section 4, Theorem 3, (16)",
     at_most(
@@ -85,8 +81,7 @@ fedbat.say(
 )
 
 _li = 6 * L * Gamma + 8 * (tau - 1) ** 2 * G**2
-fedbat.say(
-    "claim",
+fedbat.claim(
     "remark1",
     "Section 4, Remark 1",
     Words(
@@ -98,8 +93,7 @@ fedbat.say(
     rests_on=["thm1", "thm2"],
     note="The formulas are the constants B of Theorems 1 and 3 of (Li et al. 2020), with tau for their E.",
 )
-fedbat.say(
-    "claim",
+fedbat.claim(
     "remark2",
     "Section 4, Remark 2",
     order(gap_last, rate=1 / T),
@@ -110,8 +104,7 @@ fedbat.say(
     reads={"gap_last": NUMBER, "avg_step_grad_sq": NUMBER},
     note="For FedBAT and, with q = 0, for FedAvg.  Everything except T is a constant here, also tau and d, which is in q.",
 )
-fedbat.say(
-    "claim",
+fedbat.claim(
     "remark3",
     "Section 4, Remark 3",
     Words(

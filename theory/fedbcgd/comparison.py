@@ -19,8 +19,7 @@ def _says(
     """A row: strongly convex, non-convex, and client sampling, stochastic gradient, floats sent per round."""
     sampling, stochastic, floats = row
     record = Record({"client sampling": sampling, "stochastic gradient": stochastic, "floats per round": floats})
-    fedbcgd.say(
-        "table",
+    fedbcgd.table(
         f"table1.{name}",
         _row.format(title),
         claim,
@@ -131,8 +130,7 @@ _says(
     "With N = sqrt(beta/mu).",
 )
 
-fedbcgd.say(
-    "claim",
+fedbcgd.claim(
     "claim.factor_1_over_N",
     "main, abstract, Section 1",
     Relations(
@@ -141,16 +139,14 @@ fedbcgd.say(
     ),
     rests_on=["table1.fedbcgd", "table1.fedbcgdplus", "table1.fedavg", "table1.scaffold"],
 )
-fedbcgd.say(
-    "claim",
+fedbcgd.claim(
     "claim.N_sqrt_kappa",
     "main, Section 4.2",
     order(Com, clients=M / S * d * _log, optimisation=sqrt(beta / mu) * d * _log),
     where={N: sqrt(beta / mu)},
     rests_on=["thm2.main.strongly_convex"],
 )
-fedbcgd.say(
-    "claim",
+fedbcgd.claim(
     "claim.second_term",
     "main, Section 4.1, after Theorem 1",
     Relations(
@@ -160,8 +156,7 @@ fedbcgd.say(
     rests_on=["table1.fedbcgd", "table1.fedavg", "thm1.main.strongly_convex"],
     note="The terms, as far as they are legible: (sigma+G)/(alpha mu N sqrt(eps)) d and (sigma+G)/(mu sqrt(eps)) d.",
 )
-fedbcgd.say(
-    "claim",
+fedbcgd.claim(
     "claim.alpha_server_step",
     "main, Section 4.1, after Theorem 1",
     Words(

@@ -11,8 +11,7 @@ from fedtheory.theory.statement import Relations, at_most, equal_to, implied, so
 
 _perturbed = Inner(Grad(h, x), z - y)
 
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma1",
     "Section 3, Lemma 1, (18) to (22)",
     Relations(
@@ -35,16 +34,14 @@ fedbcgd.say(
         )
     ],
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma2",
     "Section 3, Lemma 2, (24)",
     at_most(mean_grad_sq, heterogeneity=G**2, gap=2 * beta * gap_x),
     assumes=[strongly_convex, smooth, alike],
     note="At a point x, written x^r here.  The last step of (26) uses the smoothness of each f_i.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma3",
     "Section 3, Lemma 3",
     Relations(
@@ -59,8 +56,7 @@ fedbcgd.say(
 # Lemma 4.  mean_grad_sq: (1/M) sum_i ||grad f_i||^2; grad_sq_x: ||grad f||^2
 
 _sampling = [implied(K <= M, "implied: K of M clients"), implied(grad_sq_x <= mean_grad_sq, "implied: Jensen")]
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma4",
     "Section 3, Lemma 4",
     Relations(
@@ -75,16 +71,14 @@ fedbcgd.say(
     note="Both parts, (27) and (28), and (29), which ends with: the right side of (27) is at most the right side of (28).",
     also=[Relations((Le(grad_sq_x + (1 - K / M) / K * mean_grad_sq, mean_grad_sq),), "end of (29)")],
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma4.part1",
     "Section 3, Lemma 4, (27)",
     at_most(sample_sq, mean=grad_sq_x, sampling=(1 - K / M) / K * mean_grad_sq),
     when=_sampling,
     rests_on=["lemma4.lhs"],
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma4.part2",
     "Section 3, Lemma 4, (28)",
     at_most(sample_sq, mean=mean_grad_sq),
@@ -92,8 +86,7 @@ fedbcgd.say(
     rests_on=["lemma4.lhs"],
 )
 _two = implied(M >= 2, "implied: M - 1 divides")
-fedbcgd.say(
-    "identity",
+fedbcgd.identity(
     "lemma4.lhs",
     "Section 3, proof of Lemma 4, (29) to (33)",
     equal_to(
@@ -105,8 +98,7 @@ fedbcgd.say(
     note="The left side of (27) and (28), by E[I_i I_j] = K(K-1)/(M(M-1)) and E[I_i] = K/M.  The brackets of (29) leave "
     "the second sum without the factor 1/K^2; the brackets of the second part include it.",
 )
-fedbcgd.say(
-    "identity",
+fedbcgd.identity(
     "lemma4.lhs_blocks",
     "Section 4.2, (48), use of Lemma 4 for each block",
     equal_to(
@@ -119,8 +111,7 @@ fedbcgd.say(
     note="(48) treats the blocks as if there were one sample of K clients for all of them.",
 )
 
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma5",
     "Section 3, Lemma 5",
     at_most(drift_x, gradients=6 * T**3 * eta**2 * grad_sq, noise=3 * M * T**2 * eta**2 * sigma**2),
@@ -129,8 +120,7 @@ fedbcgd.say(
     rests_on=["lemma3", "local_step"],
     note="grad_sq is the sum over the clients of ||grad f_i(x^r)||^2.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma6",
     "Section 3, Lemma 6, (36)",
     at_most(G_sq, gradients=2 * T / K * grad_sq * K / M, noise=2 * T / K * sigma**2),
@@ -140,8 +130,7 @@ fedbcgd.say(
     note="The index i is unbound in print.  grad_sq is the sum of ||grad f_i(y_i^{r,t})||^2 over all M clients and T steps; "
     "the mean over the sample of the printed sum over K clients is K/M times it.  (37) has T/M in its second line.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma7",
     "Section 3, Lemma 7, (38)",
     soft_order(Psi_R, optimisation=mu * d0 * exp(-mu * eta_max * R), noise=c_lemma / (mu * R)),
@@ -149,8 +138,7 @@ fedbcgd.say(
     note="There are a constant step size eta <= eta_max and weights w_r = (1 - mu eta)^(1-r), W_R the sum of w_1 ... "
     "w_{R+1}; Psi_R = (1/W_R) sum_{r=1}^{R+1} ((w_r/eta)(1 - mu eta) d_{r-1} - (w_r/eta) d_r + c eta w_r).",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma8",
     "Section 3, Lemma 8, (39)",
     at_most(
@@ -164,8 +152,7 @@ fedbcgd.say(
     "Psi_R = (1/(R+1)) sum_{r=1}^{R+1} (d_{r-1}/eta - d_r/eta + c1 eta + c2 eta^2).  'c >= 0' is read as c1, c2 >= 0, and "
     "eta_max >= 0 as eta_max > 0.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma9",
     "Section 3, Lemma 9, (40), (41)",
     Relations(
@@ -181,8 +168,7 @@ fedbcgd.say(
     note="Symbols here: V_t for Xi_t, m_t for xi_t, sigma_x for sigma; E||V_t - m_t||^2 <= sigma_x^2.  (41) is printed "
     "without an expectation on its right side, but the conditional means are random; it is read with one.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma10",
     "Section 4.1, Lemma 10, (44)",
     Relations((equal(z_next, z_r - eta * G_r / (1 - lam)),), "z^r = x^r + gamma (x^r - x^{r-1})"),

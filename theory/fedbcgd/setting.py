@@ -24,8 +24,7 @@ _c = IndexedBase("c_i", real=True)
 
 # ----------------------------------------------------------------------------------------------------- the problem
 
-problem = fedbcgd.say(
-    "problem",
+problem = fedbcgd.problem(
     "problem",
     "main, Section 3, (1)",
     Relations(
@@ -38,8 +37,7 @@ problem = fedbcgd.say(
     note="To be minimised over x.  The two sums are over the f_i(x) and over the f_i(x; zeta_ij).",
     gives={Property.EQUAL_WEIGHTS: (), Property.MINIMISER: ()},
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "blocks",
     "main, Section 3.1, (2); supplement (11); Figure 2",
     Relations(
@@ -49,15 +47,13 @@ fedbcgd.say(
     ),
     note="(11) of the supplement is x = [x_(1), ..., x_(N)].",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "local_step",
     "main, Section 3.1, (3)",
     Relations((equal(y_next, y_t - eta * Grad(f_iz, y_t)),), "for every sampled client, t = 1 ... T"),
     note="x_{k,j}^{r,t} is written y_i^{r,t} here, as the supplement does.",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "virtual_gradient",
     "Section 1.2, (7) to (10)",
     Relations(
@@ -76,8 +72,7 @@ fedbcgd.say(
 
 # ----------------------------------------------------------------------------------------------------- assumptions
 
-strongly_convex = fedbcgd.say(
-    "assumption",
+strongly_convex = fedbcgd.assumption(
     "assumption1",
     "Section 1.1, Assumption 1, (1)",
     Relations(
@@ -86,8 +81,7 @@ strongly_convex = fedbcgd.say(
     ),
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
-smooth = fedbcgd.say(
-    "assumption",
+smooth = fedbcgd.assumption(
     "assumption2",
     "Section 1.1, Assumption 2, (2)",
     Relations((Le(Norm(Grad(f, x1) - Grad(f, x2)), beta * Norm(x1 - x2)),), "for all x1, x2"),
@@ -95,8 +89,7 @@ smooth = fedbcgd.say(
     "that lists this assumption has both.",
     gives={Property.SMOOTH: (beta,)},
 )
-unbiased = fedbcgd.say(
-    "assumption",
+unbiased = fedbcgd.assumption(
     "assumption3",
     "Section 1.1, Assumption 3, (3), (4)",
     Relations(
@@ -106,15 +99,13 @@ unbiased = fedbcgd.say(
     note="'We also can get' introduces (4); but (4) does not follow from (3), so it is an assumption.",
     gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
-alike = fedbcgd.say(
-    "assumption",
+alike = fedbcgd.assumption(
     "assumption4",
     "Section 1.1, Assumption 4, (5)",
     Relations((Le(Sum(Norm(Grad(f_i, x) - Grad(f, x)) ** 2, (i, 1, M)) / M, G**2),), "for all x"),
     gives={Property.DISSIMILARITY: (G,)},
 )
-smooth_samples = fedbcgd.say(
-    "assumption",
+smooth_samples = fedbcgd.assumption(
     "assumption5",
     "Section 1.1, Assumption 5, (6)",
     Relations((Le(Norm(Grad(f_z, x1) - Grad(f_z, x2)), beta * Norm(x1 - x2)),), "for every mini-batch zeta"),
@@ -167,8 +158,7 @@ independent = fedbcgd.correct(
 
 # -------------------------------------------------------------------------------------------------------- listings
 
-alg1 = fedbcgd.say(
-    "algorithm",
+alg1 = fedbcgd.algorithm(
     "alg1",
     "main, Algorithms 1 and 2, FedBCGD",
     algorithms.ALG1,
@@ -178,8 +168,7 @@ alg1 = fedbcgd.say(
     gives={Property.BLOCK_SAMPLING: ()},
 )
 fedbcgd.background = (problem, alg1)
-fedbcgd.say(
-    "algorithm",
+fedbcgd.algorithm(
     "alg3",
     "Section 7, Algorithm 1 (main, Algorithm 3), FedBCGD+",
     algorithms.ALG3,
@@ -218,8 +207,7 @@ gradients_first = fedbcgd.correct(
 
 # ---------------------------------------------------------------------------------------------------- update rules
 
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "eq4",
     "main, Section 3.2, (4)",
     Relations(
@@ -234,8 +222,7 @@ fedbcgd.say(
     rests_on=["alg3"],
     note="Line 13 of the listing.",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "eq6",
     "main, Section 3.2, (5), (6); supplement (71), (72)",
     Relations(
@@ -250,8 +237,7 @@ fedbcgd.say(
     note="(72) continues: (1/M)(the sum of c_i^r over i in K_j^r and of c_i^{r-1} over the others), block j.  (6) puts "
     "c_(1), ..., c_(N) and c_s together.  c stands for its block j.",
 )
-fedbcgd.say(
-    "identity",
+fedbcgd.identity(
     "momentum_form",
     "Section 4.1, (42), (43); proof of Lemma 10, (45)",
     Relations(
@@ -262,8 +248,7 @@ fedbcgd.say(
     also=[Relations((equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next)), "what (45) uses")],
     note="Lines 20 and 21 of the listing: v_next = lam v_r + x_hat - x_r, x_next = x_hat + v_next.",
 )
-fedbcgd.say(
-    "claim",
+fedbcgd.claim(
     "n1_degenerates",
     "main, Section 5.2",
     Words("When the number of blocks is 1, FedBCGD degenerates into the FedAvgM algorithm.", (equal(N, 1),)),

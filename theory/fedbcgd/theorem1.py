@@ -45,8 +45,7 @@ def _strongly_convex(sampling: int, noise: int) -> Bound:
     )
 
 
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.strongly_convex",
     "Section 2, Theorem 1, case 1, (12)",
     _strongly_convex(128, 32),
@@ -56,8 +55,7 @@ fedbcgd.say(
     rests_on=_at_the_end,
     note=f"{_exists}  {_named}  (19) of the main paper is the same; its scan has 18 for 128.",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.strongly_convex.proof",
     "Section 4.2, (52)",
     _strongly_convex(32, 64),
@@ -68,8 +66,7 @@ fedbcgd.say(
     note=f"{_exists}  {_named}",
 )
 _optimisation_gc = beta ** Rational(3, 2) * d0 / (alpha * R)
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.general_convex",
     "Section 2, Theorem 1, case 2, (13)",
     at_most(
@@ -85,8 +82,7 @@ fedbcgd.say(
     rests_on=["thm1.step50", "lemma8", "lemma10"],
     note=f"{_exists}  mu = 0; d0 is ||x^0 - x*||^2, as in Lemma 8.  {_named}",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.general_convex.proof",
     "Section 4.3, (53), (54)",
     at_most(
@@ -133,8 +129,7 @@ nonconvex = at_most(
 )
 _gap = {"d0": VALUE}
 _d0 = "The paper does not define d0 for this case; it is read as f(x^0) - f(x*)."
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.nonconvex",
     "Section 2, Theorem 1, case 3, (14)",
     nonconvex,
@@ -145,8 +140,7 @@ fedbcgd.say(
     reads=_gap,
     note=f"{_exists}  {_d0}  gamma = alpha - 1.  {_named}  Assumption 1 is not one of a non-convex f.",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.nonconvex.proof",
     "Section 4.4, (68), (69)",
     nonconvex,
@@ -164,8 +158,7 @@ _restored = (
     "Put together from the scan, the sentence after Theorem 2, and Table 1.  For some values of eta and R; after R rounds "
     "the expected error is below eps."
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.main.strongly_convex",
     "main, Section 4.1, Theorem 1, strongly convex",
     order(
@@ -188,8 +181,7 @@ fedbcgd.say(
     ],
     note=f"{_restored}",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm1.main.nonconvex",
     "main, Section 4.1, Theorem 1, non-convex",
     order(
@@ -217,8 +209,7 @@ fedbcgd.say(
 
 # -------------------------------------------------------------------------------------------------- steps: convex
 
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step46",
     "Section 4.2, (46)",
     at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
@@ -227,16 +218,14 @@ fedbcgd.say(
     rests_on=["lemma10"],
     note="beta is from Assumption 2.  C_1 and C_2 of the display are the inner product and the square.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step47",
     "Section 4.2, (47)",
     at_most(inner, gap=-T * gap, contraction=-T * mu / 4 * dist_sq, drift=beta / M * drift_z),
     assumes=[strongly_convex, smooth, unbiased],
     rests_on=["lemma1", "virtual_gradient"],
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step48",
     "Section 4.2, (48)",
     at_most(
@@ -250,8 +239,7 @@ fedbcgd.say(
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["lemma6", "lemma3", "lemma4.part1", "lemma2"],
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step49",
     "Section 4.2, (49), its fourth line",
     at_most(
@@ -273,8 +261,7 @@ fedbcgd.say(
     "'G + 2 beta ...'; the last line loses the sign of the contraction.  Lemma 5 is summed over T, so its factor is "
     "4 T beta^2 as here, not 4 T^2 beta^2.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step50",
     "Section 4.2, (50), (51)",
     at_most(
@@ -296,8 +283,7 @@ fedbcgd.say(
 
 # ---------------------------------------------------------------------------------------------- steps: non-convex
 
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step55",
     "Section 4.4, (55)",
     at_most(gap_next, before=gap, inner=alpha * eta * inner_grad, square=beta / 2 * eta**2 * alpha**2 * G_sq),
@@ -307,8 +293,7 @@ fedbcgd.say(
     note="f(x*) is subtracted on both sides.  The braces of D_1 and D_2 include alpha eta and (beta/2) eta^2 alpha^2; "
     "but (56) bounds D_1 without this factor, and (61) bounds E||G^r||^2 as D_2.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step56",
     "Section 4.4, (56)",
     at_most(
@@ -322,8 +307,7 @@ fedbcgd.say(
     rests_on=["virtual_gradient"],
     note="(E[G^r])^2 is printed without norm bars.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step59",
     "Section 4.4, (57) to (60)",
     at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - beta) * G_discounted_beta),
@@ -333,8 +317,7 @@ fedbcgd.say(
     note="beta, the smoothness constant, is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 "
     "||eta^2 G^r + beta v^{r-1}||^2.  (60) sums over r; this gives 1/(1-beta)^2 times the sum of E||G^r||^2.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step61",
     "Section 4.4, (61)",
     at_most(
@@ -351,8 +334,7 @@ fedbcgd.say(
     rests_on=["lemma4.part1", "lemma3"],
     note="||y - x|| and ||grad f(x)|| are printed without r.",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "thm1.step64",
     "Section 4.4, (64)",
     Bound(
@@ -366,8 +348,7 @@ fedbcgd.say(
     rests_on=["thm1.step59", "thm1.step55"],
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm1.step66",
     "Section 4.4, (66) to (68)",
     at_most(

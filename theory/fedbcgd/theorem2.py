@@ -55,8 +55,7 @@ def _exponent(clients: sympy.Expr) -> Relations:
     )
 
 
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.strongly_convex",
     "Section 2, Theorem 2, case 1, (15)",
     _linear(M / (30 * K)),
@@ -66,15 +65,13 @@ fedbcgd.say(
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
     note=f"{_exists}  {_D}  (22) of the main paper is not legible.  {_named}",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "thm2.strongly_convex.exponent",
     "Section 2, Theorem 2, case 1, the minimum in (15)",
     _exponent(M / (30 * K)),
     when=_curved,
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.strongly_convex.proof",
     "Section 5.1, (103)",
     _linear(K / (30 * M)),
@@ -84,15 +81,13 @@ fedbcgd.say(
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent.proof"],
     note=f"{_exists}  {_D}",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "thm2.strongly_convex.exponent.proof",
     "Section 5.1, the minimum in (103)",
     _exponent(K / (30 * M)),
     when=_curved,
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.general_convex",
     "Section 2, Theorem 2, case 2, (16)",
     order(gap_bar, optimisation=sqrt(M / K) * beta * D_tilde**2 / R),
@@ -103,8 +98,7 @@ fedbcgd.say(
     note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The paper does not "
     f"define the step size in this case; the one here is from Lemma 15.  {_named}",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.general_convex.proof",
     "Section 5.2, (106)",
     order(gap_bar, optimisation=sqrt(M / K * beta * D_tilde**2)),
@@ -113,8 +107,7 @@ fedbcgd.say(
     rests_on=["lemma15", "lemma8"],
     note=f"mu = 0.  {_D}  It has no R.",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.nonconvex",
     "Section 2, Theorem 2, case 3, (17); Section 5.3, (128)",
     order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
@@ -131,8 +124,7 @@ fedbcgd.say(
 
 _log = log(1 / eps)
 _some = "For some values of eta and R; after R rounds the expected error is below eps."
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.main.strongly_convex",
     "main, Section 4.2, Theorem 2, strongly convex, and the text after it",
     order(R, clients=M / K * _log, optimisation=beta / mu * _log),
@@ -145,8 +137,7 @@ fedbcgd.say(
     "have M/S.  1/(8 beta) is hard to read.  With S = M the text after it has sqrt(beta/mu) d log(1/eps), and calls it "
     "much better than FedLin's (beta/mu) d log(1/eps).",
 )
-fedbcgd.say(
-    "theorem",
+fedbcgd.theorem(
     "thm2.main.nonconvex",
     "main, Section 4.2, Theorem 2, non-convex, and the text after it",
     order(R, optimisation=beta * F / eps * (M / K) ** _two_thirds),
@@ -172,15 +163,13 @@ def _lag(of: sympy.Expr) -> Relations:
     return Relations((equal(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M),))
 
 
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "thm2.drift",
     "Section 5.1, (74), (89); Section 5.3, (111)",
     Relations((equal(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
     note="(74) is printed without an expectation, (89) and (111) with one.",
 )
-fedbcgd.say(
-    "definition",
+fedbcgd.definition(
     "thm2.lag",
     "Section 5.1, (70), (75), (86)",
     _lag(z_r),
@@ -188,8 +177,7 @@ fedbcgd.say(
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
     "expectation of c_i inside the norm.  For a sampled client i, (70) has c_i^r = c~_i^r.",
 )
-fedbcgd.say(
-    "step",
+fedbcgd.step(
     "thm2.step76",
     "Section 5.1, (76)",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
@@ -199,8 +187,7 @@ fedbcgd.say(
 
 # ------------------------------------------------------------------------------------------------------------ lemmas
 
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma11",
     "Section 5.1, Lemma 11, (77), (78)",
     at_most(
@@ -216,16 +203,14 @@ fedbcgd.say(
     "line of (78) has z^r, and instead of this term 4 T^2 ||E c^r||^2 and half of the term.  C_prev is for the control "
     "variates of this round.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma12",
     "Section 5.1, Lemma 12, (79), (80)",
     at_most(inner, gap=-gap, drift=beta / M * drift_z, contraction=-mu / 4 * T * dist_sq),
     assumes=[strongly_convex, smooth, unbiased],
     rests_on=["lemma1"],
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma13",
     "Section 5.1, Lemma 13, (81) to (87)",
     at_most(E_r, gap=18 * T**2 * beta * eta**2 * gap, lag=18 * T**2 * eta**2 * C_prev),
@@ -236,8 +221,7 @@ fedbcgd.say(
     "The updates of its proof add the gradients, '+ eta grad f_i', "
     "and (85) is about x^r.",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma14",
     "Section 5.1, Lemma 14, (88) to (92)",
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 4 * beta * gap_prev),
@@ -251,8 +235,7 @@ fedbcgd.say(
 )
 _lyapunov = 9 * eta_tilde**2 * M / K
 _contraction = 1 - eta_tilde * mu / 2
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma15",
     "Section 5.1, Lemma 15, (93) to (102)",
     at_most(
@@ -277,8 +260,7 @@ fedbcgd.say(
     note="(101) has N/S, but (97) has M/K, and (98) has M/(2S); the names of Lemmas 13 and 14 are exchanged; (94) has 4 "
     "eta_tilde^2 without the factor beta^2, and leaves out the last term of (77).",
 )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma16",
     "Section 5.3, Lemma 16, (114) to (116)",
     at_most(E_r, lag=24 * T**2 * eta**2 * beta**2 * Xi, gradient=12 * T**2 * eta**2 * grad_sq),
@@ -298,8 +280,7 @@ for _version, _where, _share in (
     ("", "Lemma 17, (117)", S / N),
     (".proof", "proof of Lemma 17, (118) to (120)", K / M),
 ):
-    fedbcgd.say(
-        "lemma",
+    fedbcgd.lemma(
         f"lemma17{_version}",
         f"Section 5.3, {_where}",
         at_most(
@@ -321,8 +302,7 @@ for _version, _where, _share in (
         note="beta is from Assumption 2, which the lemma does not name.  The condition of the statement has (S/N)^a, its "
         "proof has (K/M)^a; S/N = K.",
     )
-fedbcgd.say(
-    "lemma",
+fedbcgd.lemma(
     "lemma18",
     "Section 5.3, Lemma 18, (121) to (127)",
     at_most(

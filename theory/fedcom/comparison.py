@@ -21,13 +21,10 @@ vrdiana = Rates(
 _quoted = "A result of another paper [21], quoted; FedCOM's rates are compared with it.  F.S. (finite sums): "
 for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
     number = table.removeprefix("tab")
-    fedcom.say("table", f"{table}.diana", f"Section A, Table {number} ({data}), DIANA", diana, note=f"{_quoted}no.")
-    fedcom.say(
-        "table", f"{table}.vrdiana", f"Section A, Table {number} ({data}), VR-DIANA", vrdiana, note=f"{_quoted}yes."
-    )
+    fedcom.table(f"{table}.diana", f"Section A, Table {number} ({data}), DIANA", diana, note=f"{_quoted}no.")
+    fedcom.table(f"{table}.vrdiana", f"Section A, Table {number} ({data}), VR-DIANA", vrdiana, note=f"{_quoted}yes.")
     if table == "tab5":
-        fedcom.say(
-            "table",
+        fedcom.table(
             "tab5.fedcom",
             "Section A, Table 5 (homogeneous), FedCOM",
             Rates(
@@ -44,8 +41,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
             "convex, Assumption 7; convex, that of Theorem D.9.",
         )
     else:
-        fedcom.say(
-            "table",
+        fedcom.table(
             "tab6.fedcomgate",
             "Section A, Table 6 (heterogeneous), FedCOMGATE",
             Rates(
@@ -75,8 +71,7 @@ def _improves(ours: str, theirs: str, *cases: str) -> tuple[Le, ...]:
 
 _where = "Section A, 'Additional comparison with DIANA [21]'"
 _reading = "Read as: at most the rounds of the other row, up to a constant.  It compares the rows as printed."
-fedcom.say(
-    "claim",
+fedcom.claim(
     "claim.tab5",
     _where,
     Words(
@@ -90,8 +85,7 @@ fedcom.say(
     rests_on=["tab5.fedcom", "tab5.diana", "tab5.vrdiana"],
     note=_reading,
 )
-fedcom.say(
-    "claim",
+fedcom.claim(
     "claim.tab6",
     _where,
     Words(
@@ -102,8 +96,7 @@ fedcom.say(
     rests_on=["tab6.fedcomgate", "tab6.vrdiana"],
     note=_reading,
 )
-fedcom.say(
-    "claim",
+fedcom.claim(
     "claim.deterministic",
     _where,
     Words(

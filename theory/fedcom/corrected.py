@@ -71,8 +71,7 @@ fedcom.correct(
     ),
 )
 
-damped = fedcom.say(
-    "assumption",
+damped = fedcom.assumption(
     "asm.damped",
     "Algorithm 2, damped",
     Relations(

@@ -8,8 +8,7 @@ from fedtheory.theory.fedcom.symbols import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.statement import Relations, at_most
 
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaF1",
     "Section F.1, Lemma F.1, (97)",
     at_most(
@@ -25,8 +24,7 @@ fedcom.say(
     also=[Relations((equal(drift_total, direction_total),), "the equality in the middle")],
     note="(112) prints 36 eta^2 / p, but (97) has 8 eta^2.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaF2",
     "Section F.1, Lemma F.2, (98)",
     at_most(
@@ -44,16 +42,14 @@ fedcom.say(
     "single sum.  The fifth printed term, a norm of w^(r-1) - w^(r-1), is zero and left out.  (99) prints 2/tau inside "
     "its second norm.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaF3",
     "Section F.1, Lemma F.3, (100)",
     at_most(noise_sq, noise=18 * sigma**2 * tau),
     assumes=[heterogeneous],
     note="(101) prints its second line without the factor 3 and its fourth as tau (3 sigma^2).",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaF4",
     "Section F.1, Lemma F.4, (102), (103)",
     at_most(
@@ -68,8 +64,7 @@ fedcom.say(
     assumes=[smooth],
     note="For r >= 1.  (105) does not have the fifth term.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaF5",
     "Section F.1, Lemma F.5, (107)",
     at_most(
@@ -82,8 +77,7 @@ fedcom.say(
     assumes=[smooth, heterogeneous],
     note="For r = 0.  (107) prints w^(c,0) and g^(c,0), read as w^(0) and g^(0) with (108).",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaF6",
     "Section F.1, Lemma F.6, (113)",
     at_most(

@@ -21,8 +21,7 @@ from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, i
 compression = [compressed, heterogeneous, gap_of_compression]
 small = 30 * eta**2 * L**2 * tau**2 <= 1
 
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaE1",
     "Section E, Lemma E.1, (50)",
     at_most(
@@ -35,8 +34,7 @@ fedcom.say(
     rests_on=["alg2"],
     note="(52) prints eta^2 in its bound, (53) does not.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaE2",
     "Section E, Lemma E.2, (58)",
     at_most(
@@ -50,8 +48,7 @@ fedcom.say(
     note="g^(t) is printed for g^(r), with eta before it, which it contains already by (67): read with eta once.  The last "
     "line of (59) has a further factor 1/m.  It uses Assumption 4 without naming it.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaE3",
     "Section E, Lemma E.3, (60)",
     at_most(
@@ -71,8 +68,7 @@ fedcom.say(
 
 limit61 = 1 - 10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**4 * tau**4 - L * eta * gamma * tau * (q + 1)
 _small_side = 30 * eta**2 * L**2 * tau**2
-fedcom.say(
-    "definition",
+fedcom.definition(
     "cond61",
     "Section E.1, (61); also (72), (77)",
     Relations(
@@ -88,8 +84,7 @@ _E4 = {
     "noise_of_moves": 10 * eta**2 * L**4 * tau**3 * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m,
     "compression_of_moves": 10 * eta**2 * L**4 * tau**2 * (eta * gamma) ** 2 * (q + 1) * G_q,
 }
-fedcom.say(
-    "theorem",
+fedcom.theorem(
     "thmE4",
     "Section E.1, Theorem E.4 (general non-convex), (62)",
     at_most(
@@ -105,8 +100,7 @@ fedcom.say(
     rests_on=["thmE4.eq73", "thmE4.items", "cond61"],
     note="The left side is printed without an expectation; it is read with one.",
 )
-fedcom.say(
-    "step",
+fedcom.step(
     "thmE4.eq73",
     "Section E.1, proof of Theorem E.4, (73)",
     at_most(
@@ -121,8 +115,7 @@ fedcom.say(
     note="(8/(m tau)) sum_j sum_c ||.||^2 is 8 times the mean over clients.  (71) prints its sigma^2 term divided by R.",
 )
 _limit75 = 10 * m**2 * tau**2 / (gamma**2 * R**2 * (q + 1)) + sqrt(m * tau * (q + 1) / R)
-fedcom.say(
-    "claim",
+fedcom.claim(
     "rem8",
     "Section E.1, Remark 8, (75), (76)",
     Words(
@@ -136,8 +129,7 @@ fedcom.say(
     also=[Rates((Rate("nonconvex", (q + 1) / (m * epsilon), 1 / (m * epsilon)),))],
     note="The extracted text has sqrt{20m}.",
 )
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corE5",
     "Section E.1, Corollary E.5",
     order(
@@ -159,8 +151,7 @@ fedcom.say(
     also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon)),))],
     note="The root in the sixth denominator is read as sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
 )
-fedcom.say(
-    "claim",
+fedcom.claim(
     "rem9",
     "Section E.1, Remark 9, (77)",
     Words(
@@ -175,8 +166,7 @@ contraction78 = 1 - mu * tau * gamma * eta + 20 * mu * gamma * eta**3 * L**2 * t
 limit78 = (
     1 - (q + 1) * L * eta * gamma * tau - 10 * (q + 1) * eta**2 * tau**4 * L**4 * (eta * gamma) ** 2 / contraction78
 )
-fedcom.say(
-    "definition",
+fedcom.definition(
     "cond78",
     "Section E.2, (78); also (86), (90)",
     Relations(
@@ -195,8 +185,7 @@ _E6 = {
     "noise": (q + 1) * eta * gamma * L / 2 * sigma**2 / m,
     "compression": L * eta * gamma * G_q / (2 * tau),
 }
-fedcom.say(
-    "theorem",
+fedcom.theorem(
     "thmE6",
     "Section E.2, Theorem E.6 (strongly convex or PL), (79)",
     at_most(
@@ -208,8 +197,7 @@ fedcom.say(
     assumes=[smooth, *compression, polyak],
     rests_on=["lemmaE1", "lemmaE2", "lemmaE7", "thmE6.recursion", "thmE6.eq88", "cond78"],
 )
-fedcom.say(
-    "step",
+fedcom.step(
     "thmE6.recursion",
     "Section E.2, proof of Theorem E.6, (84) to (86)",
     at_most(
@@ -245,8 +233,7 @@ fedcom.say(
     note="a_r is the expected gap, e_r the sum over c of ||(1/m) sum_j grad f_j(w_j^(c,r))||^2.  The second claim is "
     "the bound that step (a) of (84) inserts for a_r; step (b) must then remove e_{r-1}.",
 )
-fedcom.say(
-    "step",
+fedcom.step(
     "thmE6.eq83",
     "Section E.2, proof of Theorem E.6, (83)",
     Relations(((q + 1) * L * eta * gamma * tau <= 1,), "used in step 1 of (82)"),
@@ -255,8 +242,7 @@ fedcom.say(
     note="Printed as 1 - (q+1) L eta gamma tau >= 0, from which step 1 of (82) follows; "
     "read as a consequence of (78), the only condition of the theorem.",
 )
-fedcom.say(
-    "step",
+fedcom.step(
     "thmE6.eq88",
     "Section E.2, proof of Theorem E.6, (88)",
     at_most(
@@ -271,8 +257,7 @@ fedcom.say(
     "contraction is read as in the display, with the noise outside the power; the bracket of the last line closes after "
     "the first term.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaE7",
     "Section E.2, Lemma E.7, (80)",
     at_most(
@@ -304,8 +289,7 @@ eta_E8 = 1 / (2 * L * (q + 1) * tau * gamma)
 _decayed = f_gap * exp(-R / (6 * (q + 1) * kappa))
 _rates_E8 = Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),))
 _late = [gamma >= sqrt(m * tau), implied(kappa >= 1, "implied: mu <= L")]
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corE8",
     "Section E.2, Corollary E.8, (89)",
     at_most(gap_last, optimisation=_decayed, **{name: 3 / mu * term for name, term in _E8.items()}),
@@ -316,8 +300,7 @@ fedcom.say(
     also=[_rates_E8],
     note="The extracted text closes the bracket after the third term; here it encloses all eight terms, as in (79).",
 )
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corE8.early_bracket",
     "Section E.2, Corollary E.8, (89), bracket as extracted",
     at_most(
@@ -332,8 +315,7 @@ fedcom.say(
     note="The literal reading: the last five terms without 3/mu.",
 )
 eta_E9 = 1 / (2 * L * gamma * tau * (1 + q))
-fedcom.say(
-    "theorem",
+fedcom.theorem(
     "thmE9",
     "Section E.3, Theorem E.9 (convex), (91)",
     at_most(
@@ -364,8 +346,7 @@ fedcom.say(
     "read so here, with the theorem's step size.  kappa is not defined; it is a symbol of its own.  (94) to (96) print "
     "the regularised objective on the left side, (92) once lambda for phi.  (95) keeps the sum that (88) bounds.",
 )
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corE10",
     "Section E.3, Corollary E.10",
     Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),

@@ -10,24 +10,21 @@ from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, i
 
 b = q / m + 1
 
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaD1",
     "Section D, Lemma D.1, (10)",
     at_most(message_sq, gradients=tau * (q + 1) * grad_sq_sum_mean, noise=(q + 1) * tau * sigma**2 / m),
     assumes=[compressed, homogeneous],
     rests_on=["alg1"],
 )
-fedcom.say(
-    "step",
+fedcom.step(
     "lemmaD1.proof",
     "Section D, proof of Lemma D.1, (16)",
     at_most(message_sq, gradients=tau * b * grad_sq_sum_mean, noise=(q + 1) * tau * sigma**2 / m),
     assumes=[compressed, homogeneous],
     rests_on=["alg1"],
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaD2",
     "Section D, Lemma D.2, (17)",
     at_most(
@@ -41,8 +38,7 @@ fedcom.say(
     note="g_Q of the lemma contains eta.  By Assumptions 2 and 3, which the lemma does not name, its mean over Q and the "
     "mini-batches is eta times the clients' summed gradients.",
 )
-fedcom.say(
-    "lemma",
+fedcom.lemma(
     "lemmaD3",
     "Section D, Lemma D.3, (19)",
     at_most(drift, gradients=eta**2 * tau * grad_sq_sum, noise=eta**2 * tau * sigma**2),
@@ -53,14 +49,12 @@ fedcom.say(
 
 limit21 = tau**2 * L**2 * eta**2 + b * eta * gamma * L * tau
 
-fedcom.say(
-    "definition",
+fedcom.definition(
     "cond21",
     "Section D.1, (21); also (29), (37), (39), (44)",
     Relations((limit21 <= 1,), "the condition on the learning rate", (("limit", limit21),)),
 )
-fedcom.say(
-    "theorem",
+fedcom.theorem(
     "thmD4",
     "Section D.1, Theorem D.4 (non-convex), (22)",
     at_most(
@@ -77,8 +71,7 @@ fedcom.say(
 
 balanced = sqrt(m / (R * tau * (q + 1))) / (L * gamma)  # eta with eta gamma = (1/L) sqrt(m / (R tau (q+1)))
 
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corD5",
     "Section D.1, Corollary D.5, (31)",
     order(
@@ -104,8 +97,7 @@ fedcom.say(
 root32 = (sqrt(b**2 * gamma**2 + 4) - b * gamma) / (2 * L * tau)
 theta = gamma**2 * (sqrt((q + 1) ** 2 * gamma**2 + 4) - (q + 1) * gamma) ** 2
 _rounds33 = tau * m / ((q + 1) * gamma**2 * (sqrt(b**2 * gamma**2 + 4) - b * gamma) ** 2)
-fedcom.say(
-    "claim",
+fedcom.claim(
     "rem7",
     "Section D.1, Remark 7, (32) to (34)",
     Words(
@@ -130,8 +122,7 @@ fedcom.say(
         )
     ],
 )
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corD6",
     "Section D.1, Corollary D.6, (35), (36)",
     at_most(
@@ -146,8 +137,7 @@ fedcom.say(
     also=[Rates((Rate("gamma = 1, q = 0", m / epsilon, 1 / epsilon),))],
     note="Condition (21) at gamma = 1, q = 0.",
 )
-fedcom.say(
-    "theorem",
+fedcom.theorem(
     "thmD7",
     "Section D.2, Theorem D.7 (PL or strongly convex), (38)",
     at_most(
@@ -161,8 +151,7 @@ fedcom.say(
     rests_on=["lemmaD1.proof", "lemmaD2", "lemmaD3", "cond21"],
     note="(41) prints (q/m+1) gamma, but (40) and (42) print (q+1) gamma.  The compressors are read as independent.",
 )
-fedcom.say(
-    "corollary",
+fedcom.corollary(
     "corD8",
     "Section D.2, Corollary D.8, (43)",
     at_most(
@@ -187,8 +176,7 @@ fedcom.say(
     "The compressors are read as independent.",
 )
 eta_D9 = 1 / (2 * L * gamma * tau * b)
-fedcom.say(
-    "theorem",
+fedcom.theorem(
     "thmD9",
     "Section D.3, Theorem D.9 (convex), (45)",
     at_most(

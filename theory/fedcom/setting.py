@@ -16,8 +16,7 @@ from fedtheory.theory.statement import Relations
 
 E = Expectation
 
-problem = fedcom.say(
-    "setting",
+problem = fedcom.setting(
     "problem",
     "Problem (main paper)",
     Relations((equal(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"),
@@ -27,8 +26,7 @@ problem = fedcom.say(
 
 # Assumptions; 1 to 5 are in the main paper, to which the supplement refers
 
-smooth = fedcom.say(
-    "assumption",
+smooth = fedcom.assumption(
     "asm1",
     "Assumption 1 (main paper)",
     Relations(
@@ -38,8 +36,7 @@ smooth = fedcom.say(
     note="Reconstructed from its uses in the supplement.",
     gives={Property.SMOOTH: (L,), Property.BOUNDED_BELOW: ()},
 )
-compressed = fedcom.say(
-    "assumption",
+compressed = fedcom.assumption(
     "asm2",
     "Assumption 2 (main paper)",
     Relations((equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
@@ -75,16 +72,14 @@ def _unbiased(of: Symbol) -> tuple[Relational, ...]:
     return equal(E(g_tilde), Grad(of, w)), Le(E(Norm(g_tilde - Grad(of, w)) ** 2), sigma**2)
 
 
-homogeneous = fedcom.say(
-    "assumption",
+homogeneous = fedcom.assumption(
     "asm3",
     "Assumption 3 (main paper), homogeneous",
     Relations(_unbiased(f), "f_j = f for every client; mini-batches are independent"),
     note="Reconstructed.",
     gives={**_NOISE, Property.HOMOGENEOUS: ()},
 )
-heterogeneous = fedcom.say(
-    "assumption",
+heterogeneous = fedcom.assumption(
     "asm4",
     "Assumption 4 (main paper), heterogeneous",
     Relations(_unbiased(f_j), "for every client j; mini-batches are independent"),
@@ -92,8 +87,7 @@ heterogeneous = fedcom.say(
     gives=_NOISE,
 )
 _x = IndexedBase("x", real=True)
-gap_of_compression = fedcom.say(
-    "assumption",
+gap_of_compression = fedcom.assumption(
     "asm5",
     "Assumption 5 (main paper)",
     Relations(
@@ -108,8 +102,7 @@ gap_of_compression = fedcom.say(
     note="Reconstructed from (51), (114).",
     gives={Property.COMPRESSION_DRIFT: (G_q,)},
 )
-polyak = fedcom.say(
-    "assumption",
+polyak = fedcom.assumption(
     "asm6",
     "Section C, Assumption 6",
     Relations(
@@ -118,8 +111,7 @@ polyak = fedcom.say(
     ),
     gives={Property.POLYAK: (mu,)},
 )
-strongly_convex = fedcom.say(
-    "assumption",
+strongly_convex = fedcom.assumption(
     "asm7",
     "Section C, Assumption 7",
     Relations(
@@ -141,8 +133,7 @@ convex = fedcom.correct(
 
 # Algorithms
 
-fedcom.say(
-    "algorithm",
+fedcom.algorithm(
     "alg1",
     "Algorithm 1 (main paper), FedCOM(R, tau, eta, gamma)",
     algorithms.ALG1,
@@ -151,8 +142,7 @@ fedcom.say(
     ],
     note="Reconstructed from (23), (24); the lower limit 'c=0, r' of (24) is read as c=0.",
 )
-gate = fedcom.say(
-    "algorithm",
+gate = fedcom.algorithm(
     "alg2",
     "Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
     algorithms.ALG2,
@@ -162,38 +152,33 @@ gate = fedcom.say(
     gives={Property.ZERO_TRACKINGS: ()},
 )
 fedcom.background = (problem, gate)
-fedcom.say(
-    "algorithm",
+fedcom.algorithm(
     "alg3",
     "Section B.1, Algorithm 3, FedGATE(R, tau, eta, gamma)",
     algorithms.ALG3,
     note="wbar^(r) of the listing is v_j^(r) here.  In Option I the clients compute line 12, in Option II the server.",
 )
-fedcom.say(
-    "algorithm",
+fedcom.algorithm(
     "alg3.option1",
     "Section B.1, Algorithm 3, Option I",
     Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
-fedcom.say(
-    "algorithm",
+fedcom.algorithm(
     "alg3.option2",
     "Section B.1, Algorithm 3, Option II",
     Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
-fedcom.say(
-    "algorithm",
+fedcom.algorithm(
     "alg4",
     "Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
     algorithms.ALG4,
     note="The sum of line 9 is printed over j = 1 ... m; only the clients in S^(r) have sent a message.",
 )
-fedcom.say(
-    "algorithm",
+fedcom.algorithm(
     "alg5",
     "Section B.2, FedCOMGATE with sparsification and memory, (8), (9)",
     algorithms.ALG5,
@@ -214,8 +199,7 @@ _items = (
     equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
     equal(g_Q_mean, -eta * g_sum_mean),
 )
-fedcom.say(
-    "identity",
+fedcom.identity(
     "thmE4.items",
     "Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
     Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),

@@ -17,8 +17,7 @@ faster = (
 
 steep = implied(mu > 0, "implied: strongly convex")
 
-sfl.say(
-    "table",
+sfl.table(
     "table1",
     "Section 3.3, Table 1",
     Words(
@@ -28,16 +27,14 @@ sfl.say(
     rests_on=[f"table1.{row}" for row in ("sgd", "pfl_karimireddy", "pfl_koloskova", "pfl_thm2", "sfl_thm1")],
     note="D = x^(0) - x^* as printed, without the norm.",
 )
-sfl.say(
-    "table",
+sfl.table(
     "table1.sgd",
     "Table 1, SGD (Stich 2019b)",
     soft_order(gap, noise=sigma**2 / (mu * M * K * R), optimisation=L * D**2 * exp(-mu * R / L)),
     when=[curved],
     note="(1) SGD with a large mini-batch: sigma^2 replaced by sigma^2/(MK).",
 )
-sfl.say(
-    "table",
+sfl.table(
     "table1.pfl_karimireddy",
     "Table 1, PFL (Karimireddy et al. 2020)",
     soft_order(
@@ -51,8 +48,7 @@ sfl.say(
     note="(2) They use (1/M) sum ||grad F_m(x)||^2 <= B^2 ||grad F(x)|| + G^2 (printed without the square on the "
     "right), 'equivalent to Assumption 3a'; no global learning rate.",
 )
-sfl.say(
-    "table",
+sfl.table(
     "table1.pfl_koloskova",
     "Table 1, PFL (Koloskova et al. 2020)",
     soft_order(
@@ -66,8 +62,7 @@ sfl.say(
     note="(3) sigma_*^2 = (1/M) sum E||grad f_m(x*;xi) - grad F_m(x*)||^2, 'weaker than Assumption 3b' (printed so, but "
     "the assumption on stochasticity is Assumption 2).",
 )
-sfl.say(
-    "table",
+sfl.table(
     "table1.pfl_thm2",
     "Table 1, PFL, Theorem 2",
     soft_order(
@@ -82,8 +77,7 @@ sfl.say(
     rests_on=["cor2.strongly_convex"],
     note=faster,
 )
-sfl.say(
-    "table",
+sfl.table(
     "table1.sfl_thm1",
     "Table 1, SFL, Theorem 1",
     soft_order(
@@ -99,8 +93,7 @@ sfl.say(
     note=faster,
 )
 
-sfl.say(
-    "order",
+sfl.order(
     "eq10",
     "Section 3.3, (10), PFL with partial participation",
     soft_order(
@@ -116,8 +109,7 @@ sfl.say(
     rests_on=["eq72"],
     note=faster,
 )
-sfl.say(
-    "order",
+sfl.order(
     "eq11",
     "Section 3.3, (11), SFL with partial participation",
     soft_order(
@@ -143,8 +135,7 @@ def _row(name: str) -> Expr:
     return claim.value
 
 
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.rate",
     "Section 3.2, 'Convergence rate'",
     Words(
@@ -154,8 +145,7 @@ sfl.say(
     ),
     rests_on=["cor1.strongly_convex", "cor1.general_convex", "cor1.nonconvex"],
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.sfl_better",
     "Section 3.3",
     Words(
@@ -165,8 +155,7 @@ sfl.say(
     ),
     rests_on=["table1.sfl_thm1", "table1.pfl_thm2", "eq10", "eq11"],
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.minibatch",
     "Section 3.3",
     Words(
@@ -175,8 +164,7 @@ sfl.say(
     ),
     rests_on=["table1.sgd", "table1.pfl_thm2", "table1.sfl_thm1"],
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.sgd_rr",
     "Section 3.2, 'SGD-RR vs. SFL'",
     Words(
@@ -192,8 +180,7 @@ sfl.say(
     ),
     rests_on=["cor1.strongly_convex"],
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.local_steps",
     "Section 3.2, 'Effect of local steps'",
     Words(
@@ -208,8 +195,7 @@ sfl.say(
     when=[steep],
     rests_on=["cor1.strongly_convex"],
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.cyclic",
     "Appendix B, FL with cyclic client participation (Cho et al. 2023)",
     Words(
@@ -222,8 +208,7 @@ sfl.say(
     ),
     when=[steep],
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.malinovsky",
     "Appendix B, FL with shuffling client participation (Malinovsky et al. 2023)",
     Words(
@@ -238,8 +223,7 @@ sfl.say(
     rests_on=["thm1.strongly_convex"],
     note="The condition belongs to the second formula.  Theorem 1 has eta <= 1/(6LMK) and half the exponent.",
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.limitation",
     "Section 4.1, 'Limitation and intuitive explanation'",
     Words(

@@ -13,8 +13,7 @@ E = Expectation
 xi, ei = IndexedBase("x_seq", real=True)[i], IndexedBase("e", real=True)[i]  # Lemma 1
 units = IndexedBase("x_pi", real=True)  # Lemmas 3, 4
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma1",
     "Appendix C.3, Lemma 1, (20)",
     Relations(
@@ -27,8 +26,7 @@ sfl.say(
     assumes=[unbiased, variance],
 )
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma2",
     "Appendix C.3, Lemma 2, (21)",
     Relations(
@@ -49,8 +47,7 @@ sfl.say(
 
 _sampling = [implied(n >= 2, "implied: the printed n - 1 divides")]
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma3",
     "Appendix C.3, Lemma 3",
     Words(
@@ -62,36 +59,31 @@ sfl.say(
     note="The display that defines the population mean and variance is missing in the transcription; restored from "
     "the proof. The statement consists of lemma3.mean, lemma3.swr and lemma3.swor.",
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma3.mean",
     "Appendix C.3, Lemma 3, (22) and (23), left",
     Relations((equal(E(xbar_pi), xbar),), "with and without replacement"),
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma3.swr",
     "Appendix C.3, Lemma 3, (22)",
     equal_to(var_swr, variance=zeta**2 / s),
     rests_on=["lemma3.mean"],
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma3.swor",
     "Appendix C.3, Lemma 3, (23)",
     equal_to(var_swor, variance=(n - s) / (s * (n - 1)) * zeta**2),
     when=[*_sampling, implied(s <= n, "implied: without replacement")],
     rests_on=["lemma3.mean", "lemma3.cov"],
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma3.cov",
     "Appendix C.3, proof of Lemma 3, (24)",
     equal_to(cov_pq, covariance=-(zeta**2) / (n - 1)),
     when=[implied(n >= 2, "implied: two different draws")],
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma3.ratio",
     "Appendix C.3, end of the proof of Lemma 3",
     Words(
@@ -110,16 +102,14 @@ partial_sums_most = sfl.symbol(
     "partial_sums_most", r"\mathrm{right}", "right-hand side of (25)", sfl.symbols["partial_sums"].dimension
 )
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma4",
     "Appendix C.3, Lemma 4, (25)",
     at_most(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
     when=[S <= M],
     rests_on=["lemma4.lhs", "lemma4.rhs", "lemma4.sum", "lemma4.closed_form"],
 )
-sfl.say(
-    "definition",
+sfl.definition(
     "lemma4.lhs",
     "Appendix C.3, Lemma 4, left side of (25)",
     Relations(
@@ -137,16 +127,14 @@ sfl.say(
     when=[S <= M],
     note="Conditions of Lemma 3 with n = M, without replacement; b_mk(i) = K-1 for i <= m-1, k-1 for i = m.",
 )
-sfl.say(
-    "definition",
+sfl.definition(
     "lemma4.rhs",
     "Appendix C.3, Lemma 4, right side of (25)",
     equal_to(partial_sums_most, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
     when=_four,
     note="A name for the right side; sfl.lemma4 says that the left side is at most this.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "lemma4.term",
     "Appendix C.3, proof of Lemma 4, after (26)",
     equal_to(
@@ -158,8 +146,7 @@ sfl.say(
     when=[*_four, implied(m <= S, "implied: m-th of S clients"), implied(k <= K - 1, "implied: local step")],
     rests_on=["lemma3.swor", "lemma3.cov"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "lemma4.sum",
     "Appendix C.3, proof of Lemma 4",
     equal_to(
@@ -173,8 +160,7 @@ sfl.say(
     rests_on=["lemma4.term"],
     note="As printed: k^2 under the last sum, but lemma4.term sums k.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "lemma4.closed_form",
     "Appendix C.3, end of the proof of Lemma 4",
     equal_to(
@@ -195,8 +181,7 @@ _gamma = [gamma <= 1 / d, a <= d]
 _long = 1 / (2 * a * gamma) <= (T + 1)
 _finite = implied(a * gamma < 1, "implied: the weights (1 - a gamma)^-(t+1) are finite")
 
-lemma7 = sfl.say(
-    "assumption",
+lemma7 = sfl.assumption(
     "lemma7",
     "Appendix D.1.3, Lemma 7, (37)",
     at_most(r_next, previous=(1 - a * gamma) * r_t, progress=-b * gamma * s_t, noise=c * gamma**2),
@@ -204,8 +189,7 @@ lemma7 = sfl.say(
     note="The hypothesis (37) of the lemma, for a constant step size gamma; its conclusions are lemma7.eq38 and "
     "lemma7.eq39. (r_t), (s_t) non-negative, b > 0, a, c >= 0, d > 0.",
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma7.eq38",
     "Appendix D.1.3, Lemma 7, (38)",
     at_most(Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), noise=c * gamma),
@@ -218,8 +202,7 @@ sfl.say(
 )
 _choice = Min(log(Max(2, a**2 * r0 * T / c)) / (a * T), 1 / d)
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma7.eq39",
     "Appendix D.1.3, Lemma 7, (39)",
     soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
@@ -234,8 +217,7 @@ sfl.say(
     where={gamma: _choice},
     rests_on=["lemma7.eq38", "lemma7.tuning"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "lemma7.eq40",
     "Appendix D.1.3, proof of Lemma 7, (40)",
     at_most(Psi_T, optimisation=r0 / (gamma * W_T), noise=c * gamma),
@@ -243,8 +225,7 @@ sfl.say(
     assumes=[lemma7],
     rests_on=["lemma7"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "lemma7.WT",
     "Appendix D.1.3, proof of Lemma 7",
     Relations(
@@ -260,8 +241,7 @@ sfl.say(
     ),
     when=[*_gamma, _finite, _long],
 )
-sfl.say(
-    "step",
+sfl.step(
     "lemma7.tuning",
     "Appendix D.1.3, end of the proof of Lemma 7",
     equal_to(gamma, choice=_choice),
@@ -276,16 +256,14 @@ sfl.say(
 
 # Lemma 8
 
-lemma8 = sfl.say(
-    "assumption",
+lemma8 = sfl.assumption(
     "lemma8",
     "Appendix D.2.1, Lemma 8",
     at_most(r_next, previous=r_t, progress=-b * gamma * s_t, second_order=c1 * gamma**2, third_order=c2 * gamma**3),
     when=[gamma <= 1 / d],
     note="The hypothesis of the lemma, for a constant step size gamma; its conclusions are lemma8.eq44, lemma8.eq45.",
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma8.eq44",
     "Appendix D.2.1, Lemma 8, (44)",
     at_most(Psi_T, optimisation=r0 / (gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2),
@@ -293,8 +271,7 @@ sfl.say(
     assumes=[lemma8],
     rests_on=["lemma8"],
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma8.eq45",
     "Appendix D.2.1, Lemma 8, (45)",
     at_most(

@@ -47,8 +47,7 @@ _third, _two_thirds, _half = Rational(1, 3), Rational(2, 3), Rational(1, 2)
 
 # E.1: strongly convex
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma11",
     "Appendix E.1.1, Lemma 11, (62)",
     at_most(
@@ -63,14 +62,12 @@ sfl.say(
     assumes=in_parallel,
     rests_on=["alg2", "lemma1", "lemma2", "lemma3.swor", "eq15", "eq18", "eq68"],
 )
-sfl.say(
-    "definition",
+sfl.definition(
     "eq68",
     "Appendix E.1.2, (68)",
     Relations((equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma12",
     "Appendix E.1.2, Lemma 12, (69)",
     at_most(
@@ -98,8 +95,7 @@ def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
     }
 
 
-sfl.say(
-    "step",
+sfl.step(
     "eq70",
     "Appendix E.1.3, (70)",
     at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
@@ -118,8 +114,7 @@ convex_errors = {
     "heterogeneity": 12 * L * eta_tilde**2 * zeta_star**2,
 }
 
-sfl.say(
-    "bound",
+sfl.bound(
     "eq71",
     "Appendix E.1.3, (71), partial participation",
     at_most(gap, optimisation=linear, **convex_errors),
@@ -135,8 +130,7 @@ sfl.say(
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71). Printed with R, but Lemma 7 at T = R "
     "gives R + 1: the printed bound is larger.",
 )
-sfl.say(
-    "order",
+sfl.order(
     "eq72",
     "Appendix E.1.3, (72), partial participation",
     soft_order(
@@ -156,8 +150,7 @@ sfl.say(
 
 # E.2: general convex
 
-sfl.say(
-    "bound",
+sfl.bound(
     "eq73",
     "Appendix E.2.1, (73), partial participation",
     at_most(gap, optimisation=sublinear, **convex_errors),
@@ -171,8 +164,7 @@ sfl.say(
     note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. 'When S = M, we can get the "
     "claim of the strongly convex case' (as printed, after (74)); the general convex case is meant.",
 )
-sfl.say(
-    "order",
+sfl.order(
     "eq74",
     "Appendix E.2.1, (74), partial participation",
     order(
@@ -191,8 +183,7 @@ sfl.say(
 
 # E.3: non-convex
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma13",
     "Appendix E.3, Lemma 13, (75)",
     at_most(
@@ -207,8 +198,7 @@ sfl.say(
     note="Printed with Assumption 3b, which the proof does not use. (77) cites 'Asm. 1' as (50) does; (78) is printed with "
     "L eta^2 instead of L eta^2 / S^2 before its second term.",
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma14",
     "Appendix E.3.1, Lemma 14, (79)",
     at_most(
@@ -223,8 +213,7 @@ sfl.say(
     note="Printed 'Let Assumptions 1, 2, 3b hold'; the section's title, its proof and its symbols say Assumption 3a. The "
     "proof's first display prints grad F(x) in its third term, where grad F_{pi_m}(x) - grad F(x) is meant.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq80_recursion",
     "Appendix E.3.2, first display",
     at_most(
@@ -239,8 +228,7 @@ sfl.say(
     rests_on=["lemma13", "lemma14"],
     note="Printed: 'Substituting (52) into (48)'; (79) into (75) is meant.",
 )
-sfl.say(
-    "bound",
+sfl.bound(
     "eq80",
     "Appendix E.3.2, (80), partial participation",
     at_most(
@@ -269,8 +257,7 @@ sfl.say(
     note="There is no term for the sampling of S < M clients, unlike in (71) and (73); (77) replaces the sampled clients' "
     "gradients by those of F under 'Asm. 1'.",
 )
-sfl.say(
-    "order",
+sfl.order(
     "eq81",
     "Appendix E.3.2, (81), partial participation",
     order(
@@ -337,8 +324,7 @@ theorem(
     partial="eq80",
     note="Printed with S in the second term, although the theorem is on full participation; S = M is meant.",
 )
-sfl.say(
-    "corollary",
+sfl.corollary(
     "cor2.strongly_convex",
     "Corollary 2, (59)",
     soft_order(
@@ -352,8 +338,7 @@ sfl.say(
     assumes=in_parallel,
     rests_on=["thm2.strongly_convex", "lemma7.eq39"],
 )
-sfl.say(
-    "corollary",
+sfl.corollary(
     "cor2.general_convex",
     "Corollary 2, (60)",
     order(
@@ -367,8 +352,7 @@ sfl.say(
     assumes=in_parallel,
     rests_on=["thm2.general_convex", "lemma8.eq45"],
 )
-sfl.say(
-    "corollary",
+sfl.corollary(
     "cor2.nonconvex",
     "Corollary 2, (61)",
     order(

@@ -13,8 +13,7 @@ F_2 = sfl.symbol("F_2", "F_2", "objective of client 2", sfl.symbols["F"].dimensi
 hess_m = sfl.symbol("hess_m", r"\nabla^2F_m(x)", "Hessian of client m", sfl.symbols["L"].dimension)
 hess = sfl.symbol("hess", r"\nabla^2F(x)", "Hessian of F", sfl.symbols["L"].dimension)
 
-sfl.say(
-    "definition",
+sfl.definition(
     "quad.delta",
     "Section 4.1",
     Relations((Le(Abs(hess_m - hess), delta),), "for every client m; bounded Hessian heterogeneity (spectral norm)"),
@@ -23,8 +22,7 @@ sfl.say(
 
 def group(name: str, place: str, curvature: tuple[Expr, Expr], slope: Expr, zeta: Expr, hessian_gap: Expr) -> None:
     """Two clients in one dimension, F_m = curvature_m x^2 +- slope x, with the printed zeta_star and delta."""
-    sfl.say(
-        "problem",
+    sfl.problem(
         name,
         place,
         Relations(
@@ -98,8 +96,7 @@ def _dirichlet_moments(owners: Expr) -> tuple[Eq, Eq]:
     )
 
 
-sfl.say(
-    "partition",
+sfl.partition(
     "exdir",
     "Section 4.2 and Appendix G.1, Extended Dirichlet strategy",
     Words(
@@ -111,8 +108,7 @@ sfl.say(
     rests_on=["exdir.quantity", "exdir.dirichlet"],
     note="The paper does not say that every class has an owner, and every owner a sample.",
 )
-sfl.say(
-    "partition",
+sfl.partition(
     "exdir.quantity",
     "Appendix G.1, baseline a)",
     Words(
@@ -121,8 +117,7 @@ sfl.say(
     ),
     note="McMahan et al. 2017, Li et al. 2022.",
 )
-sfl.say(
-    "partition",
+sfl.partition(
     "exdir.dirichlet",
     "Appendix G.1, baseline b)",
     Words(

@@ -55,8 +55,7 @@ _small = [eta <= 1 / (6 * L * S * K)]
 
 # D.1.1: the recursion, strongly convex
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma5",
     "Appendix D.1.1, Lemma 5, (27)",
     at_most(
@@ -71,16 +70,14 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["step.eq28", "step.eq29", "step.eq32", "eq33"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq28",
     "Appendix D.1.1, proof of Lemma 5, (28)",
     equal_to(dist2_next, start=dist2, progress=-2 * eta * inner_sum, step=eta**2 * step_sq),
     assumes=[unbiased],
     rests_on=["alg1"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq29",
     "Appendix D.1.1, proof of Lemma 5, (29)",
     at_most(
@@ -93,15 +90,13 @@ sfl.say(
     when=[curved],
     rests_on=["lemma2"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq30",
     "Appendix D.1.1, proof of Lemma 5, (30)",
     at_most(step_sq, noise=4 * noise_sq, move=4 * move_sq, bias=4 * bias_sq, star=4 * star_sq),
     rests_on=["eq15"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq31",
     "Appendix D.1.1, proof of Lemma 5, (31) and the display after it",
     Relations(
@@ -115,8 +110,7 @@ sfl.say(
     when=sampled,
     rests_on=["eq15", "eq18", "lemma3.swor"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq32",
     "Appendix D.1.1, proof of Lemma 5, (32)",
     at_most(
@@ -135,8 +129,7 @@ sfl.say(
 
 drift_at = IndexedBase("drift_mk", real=True)  # E||x_mk - x||^2 at (m, k)
 
-sfl.say(
-    "definition",
+sfl.definition(
     "eq33",
     "Appendix D.1.2, (33)",
     Relations(
@@ -144,8 +137,7 @@ sfl.say(
         "client drift in SFL",
     ),
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma6",
     "Appendix D.1.2, Lemma 6, (34)",
     at_most(
@@ -158,8 +150,7 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["eq33", "step.eq35", "step.eq36", "lemma4"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq35",
     "Appendix D.1.2, proof of Lemma 6, (35)",
     at_most(
@@ -172,8 +163,7 @@ sfl.say(
     assumes=[unbiased],
     rests_on=["alg1", "lemma1", "eq15"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq36",
     "Appendix D.1.2, proof of Lemma 6, (36)",
     at_most(client_bias_sq, gap=2 * L * D_F),
@@ -183,8 +173,7 @@ sfl.say(
 
 # D.1.4
 
-sfl.say(
-    "step",
+sfl.step(
     "step.sc_recursion",
     "Appendix D.1.4, first display",
     at_most(
@@ -214,8 +203,7 @@ def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
     }
 
 
-sfl.say(
-    "step",
+sfl.step(
     "eq41",
     "Appendix D.1.4, (41)",
     at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
@@ -242,8 +230,7 @@ strongly_convex_step = [1 / (mu * R) <= eta_tilde, eta_tilde <= 1 / (6 * L)]
 linear = Rational(9, 2) * mu * D**2 * exp(-mu * eta_tilde * R / 2)
 sublinear = 3 * D**2 / (eta_tilde * R)
 
-sfl.say(
-    "bound",
+sfl.bound(
     "eq42",
     "Appendix D.1.4, (42), partial participation",
     at_most(gap, optimisation=linear, **convex_errors),
@@ -261,8 +248,7 @@ sfl.say(
     "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R, but Lemma 7 at "
     "T = R gives R + 1: the printed bound is larger.",
 )
-sfl.say(
-    "order",
+sfl.order(
     "eq43",
     "Appendix D.1.4, (43), partial participation",
     soft_order(
@@ -281,8 +267,7 @@ sfl.say(
 
 # D.2: general convex
 
-sfl.say(
-    "step",
+sfl.step(
     "step.gc_recursion",
     "Appendix D.2.2, first display",
     at_most(dist2_next, **recursion(dist2)),
@@ -292,8 +277,7 @@ sfl.say(
     rests_on=["eq41"],
     note="(41) with mu = 0.",
 )
-sfl.say(
-    "bound",
+sfl.bound(
     "eq46",
     "Appendix D.2.2, (46), partial participation",
     at_most(gap, optimisation=sublinear, **convex_errors),
@@ -310,8 +294,7 @@ sfl.say(
     "eta_tilde = M K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
     "(47)); the general convex case is meant.",
 )
-sfl.say(
-    "order",
+sfl.order(
     "eq47",
     "Appendix D.2.2, (47), partial participation",
     order(
@@ -330,8 +313,7 @@ sfl.say(
 
 # D.3: non-convex
 
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma9",
     "Appendix D.3, Lemma 9, (48)",
     at_most(
@@ -345,16 +327,14 @@ sfl.say(
     rests_on=["step.eq49", "step.eq50", "step.eq51", "eq33"],
     note="Printed with Assumption 3b, which the proof does not use.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq49",
     "Appendix D.3, proof of Lemma 9, (49)",
     at_most(descent, progress=-eta * cross_sum, step=L * eta**2 / 2 * step_sq),
     assumes=[smooth, unbiased],
     rests_on=["eq16", "alg1"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq50",
     "Appendix D.3, proof of Lemma 9, (50)",
     at_most(
@@ -366,8 +346,7 @@ sfl.say(
     assumes=[smooth],
     note="Printed with 'Asm. 1' over the inequality, applied to ||grad F_{pi_m}(x_{m,k}) - grad F(x)||.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq51",
     "Appendix D.3, proof of Lemma 9, (51)",
     at_most(
@@ -379,8 +358,7 @@ sfl.say(
     rests_on=["lemma1", "eq15"],
     note="L is from Assumption 1; here it could be any number.",
 )
-sfl.say(
-    "lemma",
+sfl.lemma(
     "lemma10",
     "Appendix D.3.1, Lemma 10, (52)",
     at_most(
@@ -393,8 +371,7 @@ sfl.say(
     assumes=[smooth, unbiased, variance, heterogeneity],
     rests_on=["eq33", "step.eq53", "lemma4"],
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq53",
     "Appendix D.3.1, proof of Lemma 10, (53)",
     at_most(
@@ -409,8 +386,7 @@ sfl.say(
     note="T_1 is not defined in the transcription; restored from the display before (53). The text applies Jensen's "
     "inequality to 'the third and forth terms'; the second and fourth are meant.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq54_recursion",
     "Appendix D.3.2, first display",
     at_most(
@@ -434,8 +410,7 @@ nonconvex_errors = {
 nonconvex_step = [eta_tilde <= 1 / (6 * L * (beta + 1))]
 nonconvex_sublinear = 3 * A / (eta_tilde * R)
 
-sfl.say(
-    "bound",
+sfl.bound(
     "eq54",
     "Appendix D.3.2, (54), partial participation",
     at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
@@ -459,8 +434,7 @@ sfl.say(
     "There is no term for the sampling of S < M clients, unlike in (42) and (46); (50) replaces the sampled clients' "
     "gradients by those of F under 'Asm. 1'.",
 )
-sfl.say(
-    "step",
+sfl.step(
     "step.eq54_range",
     "Appendix D.3.2, after (54)",
     Relations(
@@ -474,8 +448,7 @@ vanishing = (
     "order of L (beta + 1) A / R."
 )
 
-sfl.say(
-    "order",
+sfl.order(
     "eq55",
     "Appendix D.3.2, (55), partial participation",
     order(
@@ -521,8 +494,7 @@ def theorem(
     **changed: sympy.Expr,
 ) -> Statement:
     """One case of a theorem at S = M, resting on its partial-participation bound."""
-    return sfl.say(
-        "theorem",
+    return sfl.theorem(
         name,
         place,
         claim,
@@ -587,8 +559,7 @@ theorem(
 
 _third, _two_thirds = Rational(1, 3), Rational(2, 3)
 
-sfl.say(
-    "corollary",
+sfl.corollary(
     "cor1.strongly_convex",
     "Corollary 1, (7)",
     soft_order(
@@ -602,8 +573,7 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["thm1.strongly_convex", "lemma7.eq39"],
 )
-sfl.say(
-    "corollary",
+sfl.corollary(
     "cor1.general_convex",
     "Corollary 1, (8)",
     order(
@@ -617,8 +587,7 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["thm1.general_convex", "lemma8.eq45"],
 )
-sfl.say(
-    "corollary",
+sfl.corollary(
     "cor1.nonconvex",
     "Corollary 1, (9)",
     order(

@@ -15,8 +15,7 @@ mean_xi = Sum(xi, (i, 1, n)) / n
 
 # Section 1
 
-problem = sfl.say(
-    "setting",
+problem = sfl.setting(
     "problem",
     "Section 1, problem formulation",
     Relations(
@@ -26,8 +25,7 @@ problem = sfl.say(
     gives={Property.EQUAL_WEIGHTS: ()},
 )
 
-alg1 = sfl.say(
-    "algorithm",
+alg1 = sfl.algorithm(
     "alg1",
     "Section 1, Algorithm 1",
     algorithms.SEQUENTIAL,
@@ -37,8 +35,7 @@ alg1 = sfl.say(
 )
 sfl.background = (problem, alg1)
 
-sfl.say(
-    "algorithm",
+sfl.algorithm(
     "alg2",
     "Section 1, Algorithm 2",
     algorithms.PARALLEL,
@@ -46,16 +43,14 @@ sfl.say(
     "over pi_1, ..., pi_S.",
 )
 
-sfl.say(
-    "algorithm",
+sfl.algorithm(
     "alg3",
     "Appendix A, Algorithm 3 (server side)",
     algorithms.SERVER,
     note="Line 5 is transcribed without the client index of x_s^(r,tau_{m-1}); read x_{s,m-1}^(r,tau_{m-1}).",
 )
 
-sfl.say(
-    "algorithm",
+sfl.algorithm(
     "alg4",
     "Appendix A, Algorithm 4 (client side)",
     algorithms.CLIENT,
@@ -67,8 +62,7 @@ x_SFL, x_PFL, x_SSL, x_SplitFed = (
     sfl.symbol(f"x_{name}", rf"\mathbf{{x}}^{{(r)}}_{{\mathrm{{{name}}}}}", f"parameters after r rounds of {name}", X)
     for name in ("SFL", "PFL", "SSL", "SplitFed")
 )
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.ssl_equiv",
     "Appendix A, 'Applicable to SL'",
     Words(
@@ -90,8 +84,7 @@ sfl.correct(
     note="With the same number of local steps at every client.",
 )
 
-sfl.say(
-    "claim",
+sfl.claim(
     "claim.biased",
     "Section 2, 'Challenges'",
     Words(
@@ -105,8 +98,7 @@ sfl.say(
 
 # Section 3.1: assumptions
 
-lower_bounded = sfl.say(
-    "assumption",
+lower_bounded = sfl.assumption(
     "asm.lower",
     "Section 3.1, (i)",
     Relations(
@@ -115,8 +107,7 @@ lower_bounded = sfl.say(
     ),
     gives={Property.BOUNDED_BELOW: (), Property.MINIMISER: ()},
 )
-cases = sfl.say(
-    "assumption",
+cases = sfl.assumption(
     "asm.cases",
     "Section 3",
     Relations(
@@ -125,15 +116,13 @@ cases = sfl.say(
     ),
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
-smooth = sfl.say(
-    "assumption",
+smooth = sfl.assumption(
     "asm.smooth",
     "Assumption 1",
     Relations((Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)),), "for all x, y, for every client m; L > 0"),
     gives={Property.SMOOTH: (L,)},
 )
-unbiased = sfl.say(
-    "assumption",
+unbiased = sfl.assumption(
     "asm.unbiased",
     "Section 3.1",
     Relations(
@@ -143,15 +132,13 @@ unbiased = sfl.say(
     note="As printed: the nabla in front of f_m is missing on the left.",
     gives={Property.UNBIASED: ()},
 )
-variance = sfl.say(
-    "assumption",
+variance = sfl.assumption(
     "asm.variance",
     "Assumption 2, (1)",
     Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
     gives={Property.VARIANCE: (sigma,)},
 )
-independent = sfl.say(
-    "assumption",
+independent = sfl.assumption(
     "asm.independent",
     "Section 2, 'Challenges'; Appendix E.1.1, (66)",
     Relations(
@@ -167,8 +154,7 @@ independent = sfl.say(
     "clients is uncorrelated.  Our sharper proofs use it for gradients of client m, too.",
     gives={Property.INDEPENDENT_NOISE: ()},
 )
-heterogeneity = sfl.say(
-    "assumption",
+heterogeneity = sfl.assumption(
     "asm.het_a",
     "Assumption 3a, (2)",
     Relations(
@@ -182,8 +168,7 @@ heterogeneity = sfl.say(
     ),
     gives={Property.HETEROGENEITY: (beta, zeta)},
 )
-heterogeneity_at_optimum = sfl.say(
-    "assumption",
+heterogeneity_at_optimum = sfl.assumption(
     "asm.het_b",
     "Assumption 3b, (3)",
     Relations(
@@ -197,14 +182,12 @@ heterogeneity_at_optimum = sfl.say(
 
 E = Expectation
 
-sfl.say(
-    "identity",
+sfl.identity(
     "eq12",
     "Appendix C.2, (12)",
     Relations((equal(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
 )
-sfl.say(
-    "identity",
+sfl.identity(
     "eq13",
     "Appendix C.2, (13)",
     Relations(
@@ -218,22 +201,19 @@ sfl.say(
     ),
     rests_on=["eq12"],
 )
-sfl.say(
-    "inequality",
+sfl.inequality(
     "eq14",
     "Appendix C.2, (14)",
     Relations((Le(Value(h, mean_xi), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
     assumes=[cases],
 )
-sfl.say(
-    "inequality",
+sfl.inequality(
     "eq15",
     "Appendix C.2, (15)",
     Relations((Le(Norm(mean_xi) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
     rests_on=["eq14"],
 )
-sfl.say(
-    "definition",
+sfl.definition(
     "bregman",
     "Appendix C.2",
     Relations(
@@ -241,8 +221,7 @@ sfl.say(
         "Bregman divergence; non-negative when h is convex",
     ),
 )
-sfl.say(
-    "identity",
+sfl.identity(
     "three_point",
     "Appendix C.2",
     Relations(
@@ -251,32 +230,28 @@ sfl.say(
     ),
     rests_on=["bregman"],
 )
-sfl.say(
-    "inequality",
+sfl.inequality(
     "eq16",
     "Appendix C.2, (16)",
     Relations((Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2),), "h L-smooth"),
     assumes=[smooth],
     rests_on=["bregman"],
 )
-sfl.say(
-    "inequality",
+sfl.inequality(
     "eq17",
     "Appendix C.2, (17)",
     Relations((Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)),), "h L-smooth and bounded below by h_*"),
     assumes=[smooth, lower_bounded],
     rests_on=["eq16"],
 )
-sfl.say(
-    "inequality",
+sfl.inequality(
     "eq18",
     "Appendix C.2, (18)",
     Relations((Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)),), "h L-smooth and convex"),
     assumes=[smooth, cases],
     rests_on=["bregman"],
 )
-sfl.say(
-    "definition",
+sfl.definition(
     "sc_equiv",
     "Appendix C.2",
     Relations(
@@ -284,8 +259,7 @@ sfl.say(
         "h is mu-strongly convex if and only if such a convex g exists",
     ),
 )
-sfl.say(
-    "inequality",
+sfl.inequality(
     "eq19",
     "Appendix C.2, (19)",
     Relations((Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)),), "h mu-strongly convex"),
