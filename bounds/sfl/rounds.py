@@ -22,7 +22,7 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
+from fedtheory.bounds.sfl.quantities import OF_STEPS, PARALLEL, QUANTITIES, SEQUENTIAL, of_step
 from fedtheory.bounds.trials.claims import (
     Condition,
     Function,
@@ -44,25 +44,6 @@ from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Evidence, Statement, defined
 
 Numbers = NDArray[Any]
-
-SEQUENTIAL = (
-    "step.eq28", "step.eq29", "step.eq30", "step.eq31", "step.eq32", "lemma5",
-    "step.eq35", "step.eq36", "lemma6",
-    "step.sc_recursion", "eq41", "eq41.corrected", "step.gc_recursion", "step.gc_recursion.corrected",
-    "step.eq49", "step.eq50", "step.eq50.corrected", "step.eq51", "step.eq51.corrected", "lemma9", "lemma9.corrected",
-    "step.eq53", "lemma10",
-    "step.eq54_recursion", "step.eq54_recursion.corrected",
-    "step.sc_recursion.sharp", "step.sc_recursion.faster", "step.sc_recursion.sharp.sampled",
-    "step.gc_recursion.sharp", "step.gc_recursion.corrected.sharp.sampled", "step.eq54_recursion.sharp",
-    "step.eq54_recursion.corrected.sharp.sampled",
-)  # fmt: skip
-PARALLEL = (
-    "lemma11", "lemma12", "eq70",
-    "lemma13", "lemma13.corrected", "lemma14.corrected",
-    "step.eq80_recursion", "step.eq80_recursion.corrected",
-    "eq70.sharp", "eq70.faster", "eq70.sharp.sampled", "eq70.sharp.general_convex", "eq70.sharp.general_convex.sampled",
-    "step.eq80_recursion.sharp", "step.eq80_recursion.corrected.sharp.sampled",
-)  # fmt: skip
 
 # Instances
 

@@ -20,12 +20,8 @@ _FOLDER = Path(__file__).parents[1] / "kernel"
 BOUNDS = _FOLDER / "bounds.v"
 ACCEPTED = _FOLDER / "accepted.txt"  # the digest of the files as Coq's kernel has accepted them
 PRINTED = _FOLDER / "printed.v"
-# each rests on those before it
-FILES = tuple(
-    _FOLDER / f"{name}.v"
-    for name in ("chance", "order", "steps", "runs", "bounds", "parallel", "sequential", "pfl", "sfl", "example")
-)
-FILES += tuple(_FOLDER / f"{name}.v" for name in ("printed", "sampled", "gate", "com"))
+_NAMES = "chance order steps runs bounds parallel sequential pfl sfl example printed sampled gate com"
+FILES = tuple(_FOLDER / f"{name}.v" for name in _NAMES.split())  # each rests on those before it
 # statement -> the theorem in Coq that it holds for its algorithm
 THEOREMS = {
     "sfl.thm2.general_convex.sharp": "pfl.general_convex",
