@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedtheory.theory.listing import Do, End, Expression, Function, If, Line, Listing, call, do, loop, names, test
+from fedtheory.theory.listing import *
 
 R, tau, phi, rho, w_t, t, s = names("R tau phi rho w_t t s")
 _written = "for {index} = {first} to {last} do"

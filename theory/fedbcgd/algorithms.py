@@ -5,20 +5,7 @@ Client k of client block j is kj, or i where the paper numbers all clients.  Ind
 
 from __future__ import annotations
 
-from fedtheory.theory.listing import (
-    Entry,
-    Expression,
-    Gradient,
-    Joined,
-    Line,
-    Listing,
-    Total,
-    Variable,
-    do,
-    let,
-    loop,
-    names,
-)
+from fedtheory.theory.listing import *
 
 r, j, k, t, i, kj, eta, lam, N, K, M, T, R = names("r j k t i kj eta lam N K M T R")
 s = "s"  # the shared block

@@ -6,22 +6,7 @@ k is the share of the clients that take part.  A client that does not take part 
 
 from __future__ import annotations
 
-from fedtheory.theory.listing import (
-    Call,
-    Each,
-    Entry,
-    Expression,
-    Gradient,
-    Line,
-    Listing,
-    Total,
-    Variable,
-    call,
-    do,
-    let,
-    loop,
-    names,
-)
+from fedtheory.theory.listing import *
 
 r, c, j, eta, gamma, tau, m, q, k, d, R = names("r c j eta gamma tau m q k d R")
 S = Variable("S", "S^({0})")

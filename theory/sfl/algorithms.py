@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from fedtheory.theory.listing import (
-    Cases,
-    Expression,
-    Gradient,
-    Line,
-    Listing,
-    Name,
-    Total,
-    Variable,
-    do,
-    let,
-    loop,
-    names,
-    test,
-)
+from fedtheory.theory.listing import *
 
 r, m, k, eta, K, M, R = names("r m k eta K M R")
 x = Variable("x", "x^({0})")

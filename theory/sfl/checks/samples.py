@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.enumerations import lemma, of_mean, of_pair, of_step, of_steps
-from fedtheory.theory.sfl.checks import (
+from fedtheory.theory.sfl.checks.facts import (
     covariance_family,
     lemma4_family,
     with_replacement_family,
