@@ -138,7 +138,7 @@ def whole_run(p: Argument, fact: Fact, progress: sympy.Symbol, rho: sympy.Expr, 
     """The weighted mean of the progress over the rounds; without momentum at the start, x^{-1} = z^0 = x^0."""
     p.needs(Property.AT_REST)
     recursion = gathered(p, fact, (state_next, state), rho)
-    return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total)
+    return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total, count=R + 1)
 
 
 def decayed(name: str) -> Proof:
