@@ -133,6 +133,9 @@ class OverRounds:
     at: Mapping[str, sympy.Expr]
 
 
+WITHOUT_LEMMA = OverRounds("", {})  # an induction or a sum over rounds that no lemma of sequences.v proves yet
+
+
 @dataclass(frozen=True)
 class Inferred:
     """An inference in words, or a rule by its name, from these facts."""

@@ -20,6 +20,7 @@ from sympy.logic.boolalg import Boolean
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import coq
 from fedtheory.theory.proofs.argument import (
+    WITHOUT_LEMMA,
     Argument,
     Combined,
     Conclusion,
@@ -51,7 +52,7 @@ from fedtheory.theory.proofs.sequents import (
 )
 
 Kind = Literal[
-    "condition", "definition", "defined", "meaning", "claim", "rule", "algorithm", "member", "inference", "run"
+    "condition", "definition", "defined", "meaning", "claim", "rule", "algorithm", "member", "inference", "run", "recursion"
 ]
 _NAMED: tuple[Kind, ...] = ("claim", "rule", "algorithm")  # the name of such a hypothesis says what it stands for
 
@@ -63,7 +64,8 @@ class Hypothesis:
     name        in Coq
     kind        what kind of premise it is; `defined`: a divisor is not zero; `meaning`: a quantity as a mean of products;
                 `member`: a fact that holds for each member of a family, summed over the family;
-                `run`: what a quantity of a run is, such as the value in the first round
+                `run`: what a quantity of a run is, such as the value in the first round;
+                `recursion`: what a recursion of one round says of a run, which no lemma of sequences.v proves here
     stands_for  the id of a statement, the name of a rule, or words
     says        relations; the last follows from those before it
     each        which of these hold in each round; none if empty
@@ -382,13 +384,14 @@ class _Section:
 
     def _derived(self, fact: Fact) -> str:
         over = _over(fact)
-        if over is not None:
+        if over is not None and (over.lemma in _RECURSIONS or self.sequences):
             return self._over_rounds(fact, over)
         match fact.how:
             case Said(source, of):
-                return self._from(of, self._kind_of(source) or "condition", source, fact)
-            case Inferred(reason, of, kind):
-                return self._from(of, kind, reason, fact)
+                recursion = any(not catalogue.find(one).gives for one in catalogue.find(source).assumes) if of else False
+                return self._from(of, "recursion" if recursion else self._kind_of(source) or "condition", source, fact)
+            case Inferred(reason, of, kind, by):
+                return self._from(of, "recursion" if by is WITHOUT_LEMMA else kind, reason, fact)
             case Combined(parts):
                 return self._sum(fact, [self._part(one) for one in parts])
             case OfForms(parts, after, under):
@@ -526,7 +529,7 @@ class _Section:
         rewriting = [*(f"?{name}" for name in meanings), *self._meanings()]
         rewrites = f"rewrite {', '.join(rewriting)}; " if rewriting else ""
         divides = "/" in identity or any(
-            "/" in one.says[0] for one in self.hypotheses.values() if f"?{one.name}" in rewriting
+            "/" in one.says[0] for one in self.hypotheses.values() if re.search(rf"\?\(?{one.name}\b", rewrites)
         )
         for base in sorted(set(re.findall(r"sqrt (\w+)", identity))):
             rewrites += f"root_of {base}; "
@@ -651,7 +654,8 @@ class _Section:
             gains = f"- {gained} * {term['progress']} " if "progress" in at else ""
             keeps = "" if gains and at["keeps"] == 1 else f"{self._keeps(at)} * "
             right = f"{keeps}{term['before']} {gains}+ {noise}"
-            return self._sum(recursion, [self._part(one) for one in parts], said=(term["after"], f"({right})"))
+            after = term["before"].replace(_ROUND, f"(S {_ROUND})")
+            return self._sum(recursion, [self._part(one) for one in parts], said=(after, f"({right})"))
 
         return self._at_level(True, write).split()[0].removeprefix("(")
 
@@ -735,6 +739,37 @@ class _Section:
         return self._same(fact, (quantity, value), said)
 
     _by_average = _by_telescope
+
+    def _by_last(self, fact: Fact, over: OverRounds) -> str:
+        at, parts = over.at, dict(self.argument.language.last)
+        recursion = self._recursion(fact, over)
+        number, _, _ = self._count(at["count"])
+        term = {k: self._term(at[k]) for k in ("keeps", "noise", "loses", "start")}
+        begins = self._begins_at(at)
+        lasts = [self._last(part, end, number) for part, end in parts.items() if end in fact.quantity.free_symbols]
+        state = self._at_level(True, lambda: self._term(at["before"])).replace(_ROUND, number)
+        power = self._term(at["keeps"] ** at["count"])
+        value = f"{power} * {term['start']} + {term['noise']} / {term['loses']}"
+        quantity = self._term(fact.quantity)
+        not_negative = f"first [pos | {self._not_negative(at['noise'])}]."
+        sides = [
+            f"apply Rge_le; {self._as(self._shown(at_least(at['keeps'], 0)))}",
+            self._as(self._shown(sympy.Gt(at["loses"], 0, evaluate=False))),
+            f"{self._plain_identity()}.",
+            not_negative,
+            begins,
+            f"exact {recursion}.",
+        ]
+        lemma = f"sequences.lasted {self._function(at['before'])} {term['keeps']} {term['noise']} {term['loses']} {number}"
+        proof = [f"assert (whole : {state} <= {value}).", f"{{ apply ({lemma} {term['start']})."]
+        proof += [*(f"{{ {one} }}" for one in sides), "}"]
+        proof += [f"rewrite <- {', <- '.join(lasts)}.", *self._signs(number)]
+        proof += [f"eapply Rle_trans; [| exact whole]; apply by_slack_le with (s := {state} - {quantity}); [ring |]."]
+        rest = spread_out(at["before"] - sympy.Add(*(p for p, end in parts.items() if end in fact.quantity.free_symbols)))
+        others = self._at_level(True, lambda: self._term(rest)).replace(_ROUND, number)
+        proof += [f"rewrite <- {', <- '.join(lasts)}; replace (_ - _) with {others} by ring; pos."]
+        proof = proof[:-2] + [f"assert (others : 0 <= {others}) by pos. lra."] if rest != 0 else [*proof[:-2], "exact whole."]
+        return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
 
     def _begins_at(self, at: Mapping[str, sympy.Expr]) -> str:
         """The proof that a state begins with its start."""
@@ -919,8 +954,9 @@ _LEMMAS: Mapping[str, tuple[sympy.Rational, sympy.Rational] | None] = {
 def _over(fact: Fact) -> OverRounds | None:
     """The lemma of sequences.v that a fact follows by, if it has one."""
     match fact.how:
-        case Inferred(by=OverRounds() as by) if by.lemma != "last":
-            return by
+        case Inferred(by=OverRounds(lemma, at)) if lemma:
+            products = {k: _over_products(at[k]) for k in ("noise", "rest") if k in at}
+            return OverRounds(lemma, {**at, **products})
         case Said(source=source, of=(_, *_), at=at) if source in _LEMMAS:
             return _of_claim(source, at)
     return None

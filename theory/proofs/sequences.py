@@ -8,7 +8,7 @@ from dataclasses import replace
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from fedtheory.theory.proofs.argument import Argument, Fact, OverRounds, spread_out
+from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, OverRounds, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import Family, families_of, replaced
 from fedtheory.theory.proofs.ledger import powers
@@ -143,7 +143,7 @@ def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr)
     bound = p.start_of(state) + spread_out(noise / loses)
     p.require("the start is below the bound", at_least(noise / loses, 0))
     p.equal("the bound is kept", keeps * noise / loses + noise, noise / loses)  # keeps * start <= start
-    return p.by_hand("induction over the rounds", state, "<=", bound, recursion)
+    return p.by_hand("induction over the rounds", state, "<=", bound, recursion, by=WITHOUT_LEMMA)
 
 
 def below_exponential(p: Argument, u: sympy.Expr) -> Fact:
@@ -205,7 +205,7 @@ def induction(
         p.fail("the induction goes on", f"{fact.quantity} {fact.sign} ... is no upper bound on {after}")
     goal = at_most(fact.value, bound.subs(symbol, symbol + 1))
     p.require("the induction goes on", goal, hypothesis, at_least(symbol, first))
-    return p.by_hand("induction over the steps", before, "<=", bound, fact)
+    return p.by_hand("induction over the steps", before, "<=", bound, fact, by=WITHOUT_LEMMA)
 
 
 def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], rho: sympy.Expr) -> Fact:

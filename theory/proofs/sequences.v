@@ -60,13 +60,6 @@ Lemma lasted (a : nat -> R) q c loses n start :
   0 <= q -> loses > 0 -> loses = 1 - q -> 0 <= c -> a O = start -> (forall t, a (S t) <= q * a t + c) ->
   a n <= q ^ n * start + c / loses.
 Proof. intros Q L -> C <- H. apply lasting; auto; lra. Qed.
-Lemma stays (a : nat -> R) q c loses start :
-  0 <= q -> loses > 0 -> loses = 1 - q -> 0 <= c -> 0 <= start -> a O = start ->
-  (forall t, a (S t) <= q * a t + c) -> forall n, a n <= start + c / loses.
-Proof. intros Q L -> C A E H n. rewrite <- E in *. apply within; auto; lra. Qed.
-Lemma by_induction (a bound : nat -> R) :
-  a O <= bound O -> (forall t, a t <= bound t -> a (S t) <= bound (S t)) -> forall t, a t <= bound t.
-Proof. intros B H t. induction t; auto. Qed.
 
 (* ---- The sum of the weights by its closed form; least: exp (- least) <= 1 - 1 / times ---- *)
 
