@@ -947,7 +947,9 @@ class Argument(Ledger):
             self.equal("the averaging weights", own, weight)
         if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist
             self.fail("the averaging weights", "the statement does not define them")
-        return self._fact(quantity, mean.sign, mean.value, Inferred(jensen, (mean,), "rule", OverRounds("jensen", {"of": of})))
+        return self._fact(
+            quantity, mean.sign, mean.value, Inferred(jensen, (mean,), "rule", OverRounds("jensen", {"of": of}))
+        )
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= c q + rest with c at most `share` < 1: q <= rest / (1 - share)."""

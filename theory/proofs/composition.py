@@ -52,7 +52,17 @@ from fedtheory.theory.proofs.sequents import (
 )
 
 Kind = Literal[
-    "condition", "definition", "defined", "meaning", "claim", "rule", "algorithm", "member", "inference", "run", "recursion"
+    "condition",
+    "definition",
+    "defined",
+    "meaning",
+    "claim",
+    "rule",
+    "algorithm",
+    "member",
+    "inference",
+    "run",
+    "recursion",
 ]
 _NAMED: tuple[Kind, ...] = ("claim", "rule", "algorithm")  # the name of such a hypothesis says what it stands for
 
@@ -107,6 +117,11 @@ class Theorem:
     proved: frozenset[str] = frozenset()
 
     @property
+    def counted(self) -> bool:
+        """Whether it counts as a theorem: it does not suppose what a recursion of one round says of all rounds."""
+        return all(one.kind != "recursion" for one in self.hypotheses)
+
+    @property
     def digest(self) -> str:
         """A short name for what the theorem says: its variables, its hypotheses but for divisors, and its claim."""
         kept = [one for one in self.hypotheses if one.kind != "defined"]
@@ -147,6 +162,7 @@ class _Section:
     proved: dict[Fact, str] = field(default_factory=dict)
     scalars: dict[sympy.Expr, sympy.Symbol] = field(default_factory=dict)
     proved_here: set[str] = field(default_factory=set)
+    sum_of: dict[sympy.Expr, sympy.Expr] = field(default_factory=dict)  # symbols for sums of quantities of a round
     now: bool = False  # whether what is written holds in each round
 
     @property
@@ -185,9 +201,7 @@ class _Section:
         hypotheses, guards_ = tuple(self.hypotheses.values()), tuple(self.guards.values())
         sequences = {name: place for name, place in self.sequences.items() if name in dict(variables)}
         proved, text = frozenset(self.proved_here), "\n".join(lines)
-        return Theorem(
-            self.name, variables, hypotheses, claim, self.steps, guards_, text, declared, sequences, proved
-        )
+        return Theorem(self.name, variables, hypotheses, claim, self.steps, guards_, text, declared, sequences, proved)
 
     def _declared(self, variables: tuple[tuple[str, Domain], ...], words: set[str]) -> Iterator[str]:
         meanings = {symbol: monomial for monomial, symbol in self.scalars.items()}
@@ -212,8 +226,13 @@ class _Section:
 
     def _hypothesis(self, one: Hypothesis) -> str:
         each = one.each or (False,) * len(one.says)
-        said = [self._at_level(level, lambda text=text: self._coq(text)) for text, level in zip(one.says, each, strict=True)]
-        given = [f"({_EACH}{text})" if level and not each[-1] else f"({text})" for text, level in zip(said, each, strict=True)]
+        said = [
+            self._at_level(level, lambda text=text: self._coq(text)) for text, level in zip(one.says, each, strict=True)
+        ]
+        given = [
+            f"({_EACH}{text})" if level and not each[-1] else f"({text})"
+            for text, level in zip(said, each, strict=True)
+        ]
         whole = one.text or " -> ".join([*given[:-1], said[-1]])
         whole = f"{_EACH}{whole}" if each[-1] else whole
         return f"(* {one.kind}: {_comment(one.stands_for)} *)\nHypothesis {one.name} : {whole}."
@@ -388,7 +407,9 @@ class _Section:
             return self._over_rounds(fact, over)
         match fact.how:
             case Said(source, of):
-                recursion = any(not catalogue.find(one).gives for one in catalogue.find(source).assumes) if of else False
+                recursion = (
+                    any(not catalogue.find(one).gives for one in catalogue.find(source).assumes) if of else False
+                )
                 return self._from(of, "recursion" if recursion else self._kind_of(source) or "condition", source, fact)
             case Inferred(reason, of, kind, by):
                 return self._from(of, "recursion" if by is WITHOUT_LEMMA else kind, reason, fact)
@@ -520,8 +541,10 @@ class _Section:
         at = " ".join(named[variable] for variable, _ in sequent.variables)
         return f"by_step ({name} {at})" if at else f"exact {name}"
 
-    def _sum(self, fact: Fact, parts: list[_Part], meanings: Sequence[str] = (), said: tuple[str, str] | None = None) -> str:
-        """A lemma by an identity: the slack is the sum of its parts; `said`: its sides, if they are not those of the fact."""
+    def _sum(
+        self, fact: Fact, parts: list[_Part], meanings: Sequence[str] = (), said: tuple[str, str] | None = None
+    ) -> str:
+        """A lemma by an identity: the slack is the sum of its parts; `said`: its sides, if written in another way."""
         quantity, value = said or tuple(coq.term(side, self.named) for side in self._sides(fact))
         left, right = (quantity, value) if fact.sign == ">=" else (value, quantity)
         total = " + ".join(part.term for part in parts) or "0"
@@ -561,7 +584,6 @@ class _Section:
         named = set(map(str, self.argument.names.values()))
         return [f"{'<- ' * (one.stands_for in named)}?{one.name}" for one in known if says.match(one.says[0])]
 
-
     # From a round to a run
 
     def _of_rounds(self) -> None:
@@ -586,13 +608,16 @@ class _Section:
             while earlier.get(of) in inside:
                 of, later = earlier[of], later + 1
             places[symbol] = of, later
-        self.sequences = {self.names[s]: (self.names[of], later) for s, (of, later) in places.items() if s in self.names}
+        self.sequences = {
+            self.names[s]: (self.names[of], later) for s, (of, later) in places.items() if s in self.names
+        }
         self.in_run, self.in_round, self.sums = dict(self.own), dict(self.own), dict[str, str]()
         for name, (of, later) in self.sequences.items():
             self.in_round[name] = f"({self.own[of]} {_after(_ROUND, later)})"
         for fact, over in overs.items():
-            if over.lemma == "sum" and isinstance(fact.value, sympy.Expr):
-                (before,) = [s for s in fact.value.free_symbols if earlier.get(fact.quantity) == s]
+            if over.lemma == "sum":
+                before = earlier[fact.quantity]
+                self.sum_of[before] = over.at["before"]
                 for symbol, e in ((fact.quantity, over.at["after"]), (before, over.at["before"])):
                     self.sums[self.names[symbol]] = self._at_level(True, lambda e=e: self._term(e))
         self.in_round |= self.sums
@@ -638,13 +663,7 @@ class _Section:
     def _recursion(self, fact: Fact, over: OverRounds) -> str:
         """A lemma: the recursion in the form that those of sequences.v need."""
         (recursion,) = _premises_of(fact)
-        at = {k: e for k, e in over.at.items()}
-        before, value = spread_out(at["before"]), spread_out(recursion.value)
-        parts = [Summand(sympy.S.One, recursion)]
-        for symbol in sorted(at["before"].free_symbols & {*self.argument.language.following}, key=str):
-            kept, whole = value.coeff(symbol), spread_out(at["keeps"] * before.coeff(symbol))
-            if spread_out(kept - whole) != 0 and symbol != at.get("progress"):
-                parts.append(Summand(whole - kept, symbol, at_least(whole, kept)))
+        at, parts = over.at, self._kept(recursion, over)
 
         def write() -> str:
             term = {k: self._term(e) for k, e in at.items()}
@@ -655,24 +674,26 @@ class _Section:
             keeps = "" if gains and at["keeps"] == 1 else f"{self._keeps(at)} * "
             right = f"{keeps}{term['before']} {gains}+ {noise}"
             after = term["before"].replace(_ROUND, f"(S {_ROUND})")
-            return self._sum(recursion, [self._part(one) for one in parts], said=(after, f"({right})"))
+            return self._sum(recursion, list(map(self._part, parts)), said=(after, f"({right})"))
 
         return self._at_level(True, write).split()[0].removeprefix("(")
 
-    def _begins(self, state: sympy.Expr) -> list[str]:
-        """Hypotheses about the value of a state in the first round."""
-        found = []
-        start = self.argument.language.start
-        for symbol in sorted(state.free_symbols, key=str):
-            if symbol in start or self.names.get(symbol) in self.sequences:
-                value = start.get(symbol, sympy.Symbol("r0", nonnegative=True))
-                found.append(self._first(symbol, value))
-        return found
+    def _kept(self, recursion: Fact, over: OverRounds) -> list[Summand]:
+        """A recursion, and each part of the state of which a round keeps less than of the whole."""
+        parts, value = [Summand(sympy.S.One, recursion)], spread_out(recursion.value)
+        before = spread_out(over.at["before"])
+        for symbol in sorted(before.free_symbols & {*self.argument.language.following}, key=str):
+            whole, kept = spread_out(over.at["keeps"] * before.coeff(symbol)), value.coeff(symbol)
+            if spread_out(whole - kept) != 0 and symbol != over.at.get("progress"):
+                parts.append(Summand(whole - kept, symbol, at_least(whole, kept)))
+        return parts
 
     def _first(self, symbol: sympy.Symbol, value: sympy.Expr) -> str:
         name, text = self.names[symbol], self._text(value)
         first = self._in(name, "O")
-        return self._supposed("run", f"{name} in the first round", (f"{name} == {text}",), text=f"{first} = {self._coq_term(text)}")
+        return self._supposed(
+            "run", f"{name} in the first round", (f"{name} == {text}",), text=f"{first} = {self._coq_term(text)}"
+        )
 
     def _in(self, name: str, at: str) -> str:
         """A quantity in a round."""
@@ -692,13 +713,7 @@ class _Section:
 
     def _by_sum(self, fact: Fact, over: OverRounds) -> str:
         (of,) = _premises_of(fact)
-        parts, value = [Summand(sympy.S.One, of)], spread_out(of.value)
-        before = spread_out(over.at["before"])
-        for symbol in sorted(before.free_symbols & {*self.argument.language.following}, key=str):
-            whole, kept = spread_out(over.at["keeps"] * before.coeff(symbol)), value.coeff(symbol)
-            if spread_out(whole - kept) != 0:
-                parts.append(Summand(whole - kept, symbol, at_least(whole, kept)))
-        return self._sum(fact, [self._part(one) for one in parts])
+        return self._sum(fact, list(map(self._part, self._kept(of, over))))
 
     def _by_telescope(self, fact: Fact, over: OverRounds) -> str:
         at = over.at
@@ -720,7 +735,8 @@ class _Section:
                 last = [f"exact {self._last(at['before'], end, number)}."]
         else:
             rewrite = f"rewrite {self._total(at)}. "
-            lemma = f"telescoped {state} {progress} {term['keeps']} {term['gained']} {term['noise']} {number} {term['start']}"
+            lemma = f"telescoped {state} {progress} {term['keeps']} {term['gained']} {term['noise']} {number} "
+            lemma += term["start"]
             signs = [self._shown(sympy.Gt(at[k], 0, evaluate=False)) for k in ("keeps", "gained")]
             sides = [positive, *map(self._as, signs)]
         sides += [begins, " ".join(last), f"exact {recursion}."]
@@ -731,7 +747,9 @@ class _Section:
         if over.lemma == "average":
             quantity = self._term(fact.quantity)
             whole = self._supposed(
-                "run", f"the mean over the rounds of {at['progress']}", (f"{self._text(fact.quantity)} == {self._text(at['progress'])}",),
+                "run",
+                f"the mean over the rounds of {at['progress']}",
+                (f"{self._text(fact.quantity)} == {self._text(at['progress'])}",),
                 text=f"{quantity} = {mean}",
             )
             proof = [f"rewrite {whole}.", *proof]
@@ -751,40 +769,35 @@ class _Section:
         power = self._term(at["keeps"] ** at["count"])
         value = f"{power} * {term['start']} + {term['noise']} / {term['loses']}"
         quantity = self._term(fact.quantity)
-        not_negative = f"first [pos | {self._not_negative(at['noise'])}]."
         sides = [
             f"apply Rge_le; {self._as(self._shown(at_least(at['keeps'], 0)))}",
             self._as(self._shown(sympy.Gt(at["loses"], 0, evaluate=False))),
             f"{self._plain_identity()}.",
-            not_negative,
+            f"first [pos | {self._not_negative(at['noise'])}].",
             begins,
             f"exact {recursion}.",
         ]
-        lemma = f"sequences.lasted {self._function(at['before'])} {term['keeps']} {term['noise']} {term['loses']} {number}"
+        lemma = (
+            f"sequences.lasted {self._function(at['before'])} {term['keeps']} {term['noise']} {term['loses']} {number}"
+        )
         proof = [f"assert (whole : {state} <= {value}).", f"{{ apply ({lemma} {term['start']})."]
         proof += [*(f"{{ {one} }}" for one in sides), "}"]
-        proof += [f"rewrite <- {', <- '.join(lasts)}.", *self._signs(number)]
-        proof += [f"eapply Rle_trans; [| exact whole]; apply by_slack_le with (s := {state} - {quantity}); [ring |]."]
-        rest = spread_out(at["before"] - sympy.Add(*(p for p, end in parts.items() if end in fact.quantity.free_symbols)))
+        ends = {part for part, end in parts.items() if end in fact.quantity.free_symbols}
+        rest = spread_out(at["before"] - sympy.Add(*ends))  # what has no name after the last round is dropped
         others = self._at_level(True, lambda: self._term(rest)).replace(_ROUND, number)
-        proof += [f"rewrite <- {', <- '.join(lasts)}; replace (_ - _) with {others} by ring; pos."]
-        proof = proof[:-2] + [f"assert (others : 0 <= {others}) by pos. lra."] if rest != 0 else [*proof[:-2], "exact whole."]
+        proof += [f"rewrite <- {', <- '.join(lasts)}.", *self._signs(number)]
+        proof.append("exact whole." if rest == 0 else f"assert (others : 0 <= {others}) by pos. lra.")
         return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
 
     def _begins_at(self, at: Mapping[str, sympy.Expr]) -> str:
         """The proof that a state begins with its start."""
         before = at["before"]
-        if self.names.get(before) in self.sums:
-            before = next(_over(f).at["before"] for f in self.each if _over(f) and self._is_sum(f, at["before"]))  # type: ignore[union-attr]
+        before = self.sum_of.get(before, before)
         language = self.argument.language
         if isinstance(before, sympy.Symbol):
             return f"exact {self._first(before, at['start'])}."
         found = [self._first(s, language.start[s]) for s in sorted(before.free_symbols, key=str) if s in language.start]
         return f"cbv beta; rewrite {', '.join(f'?{one}' for one in found)}; {self._plain_identity()}."
-
-    def _is_sum(self, fact: Fact, before: sympy.Expr) -> bool:
-        over = _over(fact)
-        return over is not None and over.lemma == "sum" and before in fact.value.free_symbols
 
     def _as(self, shown: str) -> str:
         """The proof of a lower bound from a step that says it in another form."""
@@ -799,7 +812,12 @@ class _Section:
 
     def _last(self, state: sympy.Expr, end: sympy.Expr, number: str) -> str:
         name, text = self.names[state], self._text(end)
-        return self._supposed("run", f"{name} after the last round", (f"{name} == {text}",), text=f"{self._in(name, number)} = {self._coq_term(text)}")
+        return self._supposed(
+            "run",
+            f"{name} after the last round",
+            (f"{name} == {text}",),
+            text=f"{self._in(name, number)} = {self._coq_term(text)}",
+        )
 
     def _total(self, at: Mapping[str, sympy.Expr]) -> str:
         """What the sum of the weights is, as a hypothesis."""
@@ -818,18 +836,17 @@ class _Section:
     def _by_contracted(self, fact: Fact, over: OverRounds) -> str:
         at, (mean, *_) = over.at, _premises_of(fact)
         known = self._prove(mean)
-        total = {"total": at["total"], "keeps": 1 - at["u"], "count": at["count"]}
         number, _, is_number = self._count(at["count"])
         (decay,) = fact.value.atoms(sympy.exp)
         term = {k: self._term(sympy.sympify(e)) for k, e in at.items()}
         quantity, e = self._term(fact.quantity), self._term(decay)
-        weights = self._weights_of(total)
+        (weights,) = [one for one in self.hypotheses.values() if one.stands_for == "the sum of the weights"]
+        keeps = coq.term(weights.says[0].partition("1 - (")[2][:-2], self.named)
         first = self._shown_by(
             f"{quantity} <= {term['start']} / {term['total']} + {term['rest']}",
             [f"eapply Rle_trans; [exact {known} | apply Req_le; {self._plain_identity()}]."],
         )
         value = f"{term['times']} * {term['u']} * {term['start']} * {e} + {term['rest']}"
-        keeps = weights[1]
         signs = [self._shown(sympy.Gt(one, 0, evaluate=False)) for one in (at["u"], 1 - at["u"])]
         proof = [
             f"replace {e} with (exp (- {term['u']} * {term['count']})) by (f_equal; {self._plain_identity()}).",
@@ -841,46 +858,31 @@ class _Section:
             "{ sequences.decays. }",
             f"{{ {self._as(self._shown(at_least(at['u'] * at['count'], at['least'])))} }}",
             "{ pos. }",
-            f"{{ rewrite <- {weights[0]}; exact {first}. }}",
+            f"{{ rewrite <- {weights.name}; exact {first}. }}",
         ]
         return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
-
-    def _weights_of(self, at: Mapping[str, sympy.Expr]) -> tuple[str, str]:
-        """The hypothesis that says what the sum of the weights is, and the factor that the recursion keeps, in Coq."""
-        (one,) = [h for h in self.hypotheses.values() if h.kind == "run" and h.stands_for == "the sum of the weights"]
-        return one.name, coq.term(one.says[0].partition("1 - (")[2][:-2], self.named)
 
     def _by_multiple(self, fact: Fact, over: OverRounds) -> str:
         (of,) = _premises_of(fact)
         known, at = self._prove(of), over.at
         name = self._multiple(at["total"], at["factor"], at["of"])
-        factor, positive = self._term(at["factor"]), "pos"
+        factor = self._term(at["factor"])
         from_mean = fact.quantity == at["total"]
         bound = coq.term(self._sides(of)[1], self.named)
         value = f"{factor} * {bound}" if from_mean else f"{bound} / {factor}"
         lemma = f"sequences.{'of_multiple' if from_mean else 'of_part'}"
         quantity = self._term(fact.quantity)
-        proof = [f"apply ({lemma} {factor} {self._term(at['of'])} _ {self._term(at['total'])}); [{positive} | exact {name} | exact {known}]."]
+        applied = f"{lemma} {factor} {self._term(at['of'])} _ {self._term(at['total'])}"
+        proof = [f"apply ({applied}); [pos | exact {name} | exact {known}]."]
         return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
 
     def _multiple(self, total: sympy.Expr, factor: sympy.Expr, of: sympy.Expr) -> str:
-        text = f"{self._text(total)} == {self._term_text(factor)} * {self._text(of)}"
+        text = f"{self._text(total)} == ({self._text(factor)}) * {self._text(of)}"
         return self._supposed("run", f"the definition of {total}", (text,), text=self._coq(text))
 
-    def _term_text(self, e: sympy.Expr) -> str:
-        return f"({self._text(e)})"
-
-    def _by_least(self, fact: Fact, over: OverRounds) -> str:
-        return self._by_kind(fact, over, "least")
-
     def _by_mean(self, fact: Fact, over: OverRounds) -> str:
-        return self._by_kind(fact, over, "mean")
-
-    def _by_jensen(self, fact: Fact, over: OverRounds) -> str:
-        return self._by_kind(fact, over, "jensen")
-
-    def _by_kind(self, fact: Fact, over: OverRounds, kind: str) -> str:
-        (of,) = _premises_of(fact)
+        """From the mean of a quantity over the rounds to what the statement is about."""
+        (of,), kind = _premises_of(fact), over.lemma
         known = self._prove(of)
         quantity, mean = self._term(fact.quantity), self._term(over.at["of"])
         sign = "==" if kind == "mean" else "<="
@@ -890,11 +892,16 @@ class _Section:
             name = self._supposed("rule", fact.how.reason, (says,), text=f"{quantity} <= {mean}")
             return f"(Rle_trans _ _ _ {name} {known})"
         if kind == "mean":
-            name = self._supposed("run", f"{fact.quantity} is the mean over the rounds", (says,), text=f"{quantity} = {mean}")
+            name = self._supposed(
+                "run", f"{fact.quantity} is the mean over the rounds", (says,), text=f"{quantity} = {mean}"
+            )
             return self._lemma(fact, [f"rewrite {name}; exact {known}."])
         text = f"{_EACH}{quantity} <= {self._in(self.names[over.at['of']], _ROUND)}"
         name = self._supposed("run", f"{fact.quantity} is at most the value in each round", (says,), text=text)
-        return self._lemma(fact, [f"refine (Rle_trans _ _ _ _ {known}); apply sequences.least_of_mean; [exact (Nat.lt_0_succ _) | exact {name}]."])
+        by = f"apply sequences.least_of_mean; [exact (Nat.lt_0_succ _) | exact {name}]."
+        return self._lemma(fact, [f"refine (Rle_trans _ _ _ _ {known}); {by}"])
+
+    _by_least = _by_jensen = _by_mean
 
     # Lemmas 7 and 8 of `sfl`
 
@@ -909,7 +916,13 @@ class _Section:
         term = {k: self._term(e) for k, e in at.items()}
         quantity = self._term(fact.quantity)
         common = f"{state} {progress} {term['b']} {term['gamma']} {term['start']} {number}"
-        sides = [positive, "pos.", "pos.", begins, f"intro {_ROUND}; {' '.join(s[:-1] + ';' for s in self._signs(_ROUND))} pos."]
+        sides = [
+            positive,
+            "pos.",
+            "pos.",
+            begins,
+            f"intro {_ROUND}; {' '.join(s[:-1] + ';' for s in self._signs(_ROUND))} pos.",
+        ]
         start, gamma, noise = term["start"], term["gamma"], term["c"]
         proof: list[str] = []
         if at["keeps"] == 1:
@@ -921,11 +934,16 @@ class _Section:
             proof = [f"rewrite {self._total(at)}."]
             lemma, rest = f"lemma7 {common}", f"{term['a']} {noise} {quantity}"
             value = f"{noise} * {gamma} + {start} / ({gamma} * {term['total']})"
-            after = [self._as(self._shown(sympy.Gt(at["keeps"], 0, evaluate=False))), f"exact {multiple}.", f"exact {recursion}."]
+            after = [
+                self._as(self._shown(sympy.Gt(at["keeps"], 0, evaluate=False))),
+                f"exact {multiple}.",
+                f"exact {recursion}.",
+            ]
         else:
             (decay,) = fact.value.atoms(sympy.exp)
             e, u = self._term(decay), at["a"] * at["gamma"]
-            proof = [f"replace {e} with (exp (- ({term['a']} * {gamma}) * {term['count']})) by (f_equal; {self._plain_identity()})."]
+            same = f"(exp (- ({term['a']} * {gamma}) * {term['count']}))"
+            proof = [f"replace {e} with {same} by (f_equal; {self._plain_identity()})."]
             lemma = f"lemma7_decayed {common}"
             rest = f"{term['a']} {noise} {term['count']} {term['times']} {term['least']} {quantity}"
             value = f"{term['times']} * {term['a']} * {start} * {e} + {noise} * {gamma}"
