@@ -107,7 +107,7 @@ def _in_coq(own: Sequence[Checked]) -> str:
         "Each conclusion of these proofs, which stand, is a theorem in Coq about numbers of a round or a run. Its",
         "hypotheses are the conditions and definitions of its statement, what the quantities of a run are, and what",
         "`Print Assumptions` prints here. *Sums over a family*: what holds for each client or step, summed over them.",
-        "*Meanings*: quantities as means of products of vectors. *Instance*: numbers for which all hypotheses hold, exactly.",
+        "*Meanings*: quantities as means of products of vectors. *Instance*: numbers for which all hypotheses hold.",
         "A theorem that supposes what a recursion says of all rounds is not counted.\n",
         "| id | proof | theorems | rests on | instance |",
         "|---|---|---:|---|---|",
