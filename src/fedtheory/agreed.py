@@ -17,14 +17,17 @@ class Agreed:
 
     certified  by how many a certificate was checked in exact arithmetic
     coq        how many Coq's kernel has accepted
-    theorems   how many conclusions of proofs that stand are theorems in Coq
+    algorithms  how many theorems in Coq are about an algorithm, and how many of these say that a printed claim is false
+    quantities  how many conclusions of proofs that stand are theorems in Coq about quantities of a round or a run;
+                without those that suppose what a recursion says of all rounds
     without_certificate, without_coq  ids of the statements whose proofs have other steps
     """
 
     steps: int
     certified: int
     coq: int
-    theorems: int
+    algorithms: tuple[int, int]
+    quantities: int
     without_certificate: tuple[str, ...]
     without_coq: tuple[str, ...]
 
@@ -33,20 +36,21 @@ class Agreed:
         all_ = [name for name, count in said.items() if count == self.steps]
         some = [f"{name}: {count} of {self.steps} steps" for name, count in said.items() if count < self.steps]
         some += ["z3 alone: the others"] if self.certified < self.steps else []
-        composed = ["theorem in Coq" if self.theorems == 1 else f"{self.theorems} theorems in Coq"]
-        return "; ".join([*([", ".join(all_)] if all_ else []), *some, *(composed if self.theorems else ())])
+        several = "theorem" if self.quantities == 1 else f"{self.quantities} theorems"
+        composed = [f"{several} about quantities in Coq"] if self.quantities else []
+        return "; ".join([*([", ".join(all_)] if all_ else []), *some, *composed])
 
 
 def agreed(checked: Sequence[Checked]) -> Agreed:
     """Who agrees on all steps of these statements' proofs."""
-    return _agreed((c.statement.id, c.statement.paper, v) for c in checked for _, v in c.verdicts)
+    return _agreed((c.statement.id, c.statement.paper, e.kind, v) for c in checked for e, v in c.verdicts)
 
 
 def opinions(checked: Checked) -> str:
     """Who agrees on the proofs of a statement, or on what refutes it, in words; empty if nobody does."""
     id_, paper = checked.statement.id, checked.statement.paper
-    shown = [v for _, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.CONDITIONAL)]
-    said = [str(_agreed((id_, paper, v) for v in shown))] if shown else []
+    shown = [(e, v) for e, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.CONDITIONAL)]
+    said = [str(_agreed((id_, paper, e.kind, v) for e, v in shown))] if shown else []
     if algorithms.theorem_of(id_):
         said.append("refuted in Coq" if id_ in algorithms.REFUTED else "theorem about the algorithm in Coq")
     return "; ".join(said)
@@ -68,6 +72,7 @@ class InCoq:
     names     of the theorems
     rests_on  kind of premise -> what `Print Assumptions` prints
     instance  whether numbers are known for which all hypotheses hold, for each theorem
+    counted   how many of the theorems do not suppose what a recursion says of all rounds
     """
 
     statement: str
@@ -75,6 +80,7 @@ class InCoq:
     names: tuple[str, ...]
     rests_on: Mapping[str, tuple[str, ...]]
     instance: bool
+    counted: int
 
 
 SHOWN = {
@@ -82,6 +88,7 @@ SHOWN = {
     "rule": "rules",
     "algorithm": "algorithms",
     "inference": "inferences in words",
+    "recursion": "what a recursion says of all rounds",
     "member": "sums over a family",
     "meaning": "meanings",
     "defined": "divisors",
@@ -99,18 +106,20 @@ def in_coq(checked: Checked) -> list[InCoq]:
             rests_on = {t: tuple(sorted(said for k, said in premises if k == kind)) for kind, t in SHOWN.items()}
             shown = {title: names for title, names in rests_on.items() if names}
             instance = all(one.instance is not None for one in own.values())
-            found.append(InCoq(e.statement, e.kind, tuple(own), shown, instance))
+            counted = sum(one.counted for one in own.values())
+            found.append(InCoq(e.statement, e.kind, tuple(own), shown, instance, counted))
     return found
 
 
-def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
+def _agreed(verdicts: Iterable[tuple[str, str, str, Verdict]]) -> Agreed:
     steps: set[str] = set()
     accepted: set[str] = set()
     uncertified: set[str] = set()
     theorems: set[str] = set()
+    algorithms_: set[str] = set()
     without_certificate: dict[str, None] = {}
     without_coq: dict[str, None] = {}
-    for id_, paper, verdict in verdicts:
+    for id_, paper, kind, verdict in verdicts:
         own = set(verdict.steps)
         there = own & record_of(paper).steps
         steps |= own
@@ -118,10 +127,15 @@ def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
         uncertified |= set(verdict.uncertified)
         proofs = record_of(paper).theorems.items()
         if verdict.status in (Status.PROVED, Status.CONDITIONAL):
-            theorems |= {name for name, one in proofs if one.statement == id_ and one.digest in verdict.theorems}
+            own_proofs = {name: one for name, one in proofs if (one.statement, one.kind) == (id_, kind)}
+            theorems |= {name for name, one in own_proofs.items() if one.counted and one.digest in verdict.theorems}
+        algorithms_ |= {id_} if algorithms.theorem_of(id_) else set()
         if verdict.uncertified:
             without_certificate[id_] = None
         if there < own:
             without_coq[id_] = None
     proved = len(steps) - len(uncertified)
-    return Agreed(len(steps), proved, len(accepted), len(theorems), tuple(without_certificate), tuple(without_coq))
+    about = len(algorithms_), len(algorithms_ & algorithms.REFUTED.keys())
+    return Agreed(
+        len(steps), proved, len(accepted), about, len(theorems), tuple(without_certificate), tuple(without_coq)
+    )

@@ -61,6 +61,11 @@ class Accepted:
     premises: tuple[tuple[str, str], ...]
     instance: Mapping[str, str] | None
 
+    @property
+    def counted(self) -> bool:
+        """Whether it counts as a theorem: it does not suppose what a recursion of one round says of all rounds."""
+        return all(kind != "recursion" for kind, _ in self.premises)
+
 
 @dataclass(frozen=True)
 class Record:
@@ -176,10 +181,22 @@ def lemmas(steps: Steps, certificates: Mapping[str, Certificate]) -> dict[str, s
     }
 
 
+_HEAD = """(* {title}: the steps of the proofs of its statements, and these as theorems.
+
+   What this file certifies: a lemma `step_...` is one step of a proof, about real numbers.  A theorem `..._claim` says: if
+   these numbers, of a round or of each round of a run, satisfy the hypotheses of its section, they satisfy the claim.
+   What it does not certify: that the numbers are what they are named after (no algorithm, no expectation and no function
+   is defined here); that a hypothesis `rule_...` is an instance of the rule with its name; that a hypothesis `claim_...`,
+   another statement, holds, or that the proof of the statement stands.  A theorem with a hypothesis `recursion_...`
+   supposes what a recursion of one round says of all rounds, and is not counted as one.
+   Theorems about the algorithms themselves are in theory/kernel. *)
+"""
+
+
 def text(paper: str, steps: Steps, certificates: Mapping[str, Certificate], proofs: Sequence[Composed] = ()) -> str:
     """The whole file of a paper."""
-    title = f"(* {catalogue.paper(paper).title}: the steps of the proofs of its statements, and these as theorems. *)\n"
-    return title + kernel.document({**lemmas(steps, certificates), **_texts(proofs)})
+    head = _HEAD.format(title=catalogue.paper(paper).title)
+    return head + kernel.document({**lemmas(steps, certificates), **_texts(proofs)}, kernel.OF_THEOREMS)
 
 
 def _texts(proofs: Sequence[Composed]) -> dict[str, str]:
@@ -218,7 +235,8 @@ def export(
         found = certificates(paper, steps, tell)
         texts[f"{paper}.v"] = text(paper, steps, found, proofs[paper])
         there = sum(step.digest in found for step in own)
-        told.append(f"{paper}.v: {there} of {len(own)} steps, {len(_texts(proofs[paper]))} theorems")
+        counted = sum(one.counted for proof in proofs[paper] for one in proof.theorems)
+        told.append(f"{paper}.v: {there} of {len(own)} steps, {counted} theorems about quantities")
     texts["_CoqProject"] = "\n".join(['-Q . ""', *texts]) + "\n"
     for name, content in texts.items():
         write(folder / name, content.encode())
@@ -352,7 +370,7 @@ def record(names: Sequence[str], tell: Progress, work: Workshop) -> None:
         steps, theorems = every[paper], len(_texts(proofs[paper]))
         refused = [one for one in several if isinstance(one, Refused)]
         print(f"{paper}: Coq's kernel accepts {len(steps.keys() - without)} of {len(steps)} steps", end=", ")
-        print(f"{theorems - len(refused)} of {theorems} theorems")
+        print(f"{theorems - len(refused)} of {theorems} theorems about quantities")
         for one in several:
             print(f"    without {one}")
     if not all(isinstance(one, Missing) and one.known for several in missing.values() for one in several):

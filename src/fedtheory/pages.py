@@ -10,6 +10,7 @@ import sympy
 from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.printing import UNICODE_SIGNS, claim_latex, latex, plain, unicode
+from fedtheory.theory.proofs import algorithms
 from fedtheory.theory.statement import (
     Bound,
     Claim,
@@ -58,6 +59,11 @@ def as_text(statement: Statement, proofs: bool = False) -> str:
     ):
         if ids:
             parts += ["", f"{title}: {', '.join(ids)}"]
+    if (theorem := algorithms.theorem_of(statement.id)) is not None:
+        says = (
+            "this printed claim is false" if statement.id in algorithms.REFUTED else "this theorem about the algorithm"
+        )
+        parts += ["", f"Coq's kernel has checked: {says} ({theorem})"]
     for erratum in catalogue.errata(statement.id):
         parts += ["", f"erratum ({erratum.severity}): {erratum.printed}", f"    true: {erratum.true}"]
     for kind, verdict in _proofs(statement) if proofs else ():

@@ -203,12 +203,15 @@ def _agreement(checked: Sequence[Checked]) -> str:
     lines = [
         "## Who agrees on the proofs\n",
         "The different steps of the proofs. A step with a *certificate* is an identity of polynomials, checked in exact",
-        "arithmetic in every verification; for the others you trust z3. Coq's kernel has checked proofs of steps, and of",
-        "theorems that chain them from premises to conclusions (`make coq`); what a theorem says, and what not:",
-        "[Whom do you have to trust?](docs/pages/trust.md) *Theorems in Coq* lists, for each paper, what they rest on.",
+        "arithmetic in every verification; for the others you trust z3. Coq's kernel has checked steps, and two",
+        "kinds of theorems. *About algorithms*: whole statements about an algorithm, or that a printed claim is false.",
+        "*About quantities*: if numbers of a round, or of each round of a run, satisfy a proof's premises, they satisfy",
+        "its conclusion; `paper_check/PAPER.md` lists the premises. A proof that breaks counts for none, nor does a theorem",
+        "that supposes what a recursion says of all rounds: [Whom do you have to trust?](docs/pages/trust.md)",
         "*Best constants*: of how many, as sums of squares, Coq's kernel has checked the proof.\n",
-        "| paper | steps | with a certificate | accepted by Coq | theorems in Coq | best constants in Coq | steps without |",
-        "|---|---:|---:|---:|---:|---:|---|",
+        "| paper | steps | with a certificate | accepted by Coq | about algorithms | about quantities "
+        "| best constants in Coq | steps without |",
+        "|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     by_paper = {f"`{name}`": [c for c in checked if c.statement.paper == name] for name in catalogue.papers()}
     for name, own in {**by_paper, "all": list(checked)}.items():
@@ -216,7 +219,10 @@ def _agreement(checked: Sequence[Checked]) -> str:
         accepted, on_file = constants({c.statement.paper for c in own})
         ids = {"certificate": found.without_certificate, "Coq": found.without_coq} if name != "all" else {}
         without = "; ".join(f"{who}: {', '.join(f'`{id_}`' for id_ in which)}" for who, which in ids.items() if which)
-        counts = f"{found.steps} | {found.certified} | {found.coq} | {found.theorems} | {accepted} of {on_file}"
+        about, false = found.algorithms
+        algorithms = f"{about}, {false} of them refutations" if false else f"{about}"
+        counts = f"{found.steps} | {found.certified} | {found.coq} | {algorithms} | {found.quantities}"
+        counts += f" | {accepted} of {on_file}"
         if found.steps:
             lines.append(f"| {name} | {counts} | {without} |")
     return "\n".join(lines) + "\n"

@@ -165,6 +165,8 @@ THEOREMS = {
     "sfl_lemma5_1": coq.Accepted("sfl.lemma5", "ledger", "e", (("claim", "sfl.eq1"), ("rule", "Young")), {"x": "1"}),
     "sfl_lemma5_2": coq.Accepted("sfl.lemma5", "ledger", "g", (("meaning", "x"), ("rule", "Jensen")), None),
     "sfl_lemma9": coq.Accepted("sfl.lemma9", "ledger", "h", (), {}),
+    "sfl_lemma5_3": coq.Accepted("sfl.lemma5", "ledger", "i", (("recursion", "induction over the rounds"),), None),
+    "sfl_lemma5_repair": coq.Accepted("sfl.lemma5", "repair", "e", (), {}),
 }
 
 
@@ -174,11 +176,15 @@ def test_who_agrees_in_words(monkeypatch) -> None:
     broken = Verdict(Status.BROKEN, "", steps=("d",))
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", proved))) == "certificate, Coq"
     one = replace(proved, theorems=("e", "f"))
-    assert agreed.opinions(checked("sfl.lemma5", ("ledger", one))) == "certificate, Coq; theorem in Coq"
+    assert (
+        agreed.opinions(checked("sfl.lemma5", ("ledger", one))) == "certificate, Coq; theorem about quantities in Coq"
+    )
     assert agreed.opinions(checked("sfl.lemma9", ("ledger", one))) == "certificate, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "certificate, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken))) == ""
     assert agreed.opinions(checked("sfl.lemma5", ("units", Verdict(Status.PROVED, "")))) == ""
+    supposes = replace(proved, theorems=("i",))  # what a recursion says of all rounds: not counted
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", supposes))) == "certificate, Coq"
     part = Verdict(Status.CONDITIONAL, "", steps=("a", "d"), uncertified=("x real: nothing => x <= 1",))
     assert (
         agreed.opinions(checked("sfl.lemma5", ("ledger", part)))
@@ -193,19 +199,31 @@ def test_who_agrees_in_numbers(monkeypatch) -> None:
             checked("sfl.lemma5", ("ledger", Verdict(Status.PROVED, "", steps=("a", "b")))),
             checked("sfl.lemma9", ("ledger", Verdict(Status.BROKEN, "", steps=("b", "d"), uncertified=("the step",)))),
             checked("sfl.eq54"),
+            checked("sfl.thm1.general_convex.sharp"),
         ]
     )
-    assert found == agreed.Agreed(3, 2, 2, 0, ("sfl.lemma9",), ("sfl.lemma9",))
+    assert found == agreed.Agreed(3, 2, 2, (2, 1), 0, ("sfl.lemma9",), ("sfl.lemma9",))
+
+
+def test_a_broken_proof_is_no_theorem(monkeypatch) -> None:
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
+    broken = checked("sfl.lemma5", ("ledger", Verdict(Status.BROKEN, "", theorems=("e", "g"))))
+    assert agreed.agreed([broken]).quantities == 0 and agreed.in_coq(broken) == []
+    # nor does another proof of the statement lend it its own
+    repaired = checked(
+        "sfl.lemma5", ("ledger", Verdict(Status.BROKEN, "", theorems=("e",))), ("repair", broken.verdicts[0][1])
+    )
+    assert agreed.agreed([repaired]).quantities == 0
 
 
 def test_what_theorems_rest_on(monkeypatch) -> None:
     monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
     proved = Verdict(Status.PROVED, "", theorems=("e", "g"))
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", proved)))
-    assert (found.names, found.instance) == (("sfl_lemma5_1", "sfl_lemma5_2"), False)
+    assert (found.names, found.instance, found.counted) == (("sfl_lemma5_1", "sfl_lemma5_2"), False, 2)
     assert found.rests_on == {"claims": ("sfl.eq1",), "rules": ("Jensen", "Young"), "meanings": ("x",)}
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, theorems=("e",)))))
     assert (found.names, found.instance) == (("sfl_lemma5_1",), True)
     assert agreed.in_coq(checked("sfl.lemma5", ("repair", proved))) == []
     assert agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, status=Status.BROKEN)))) == []
-    assert agreed.agreed([checked("sfl.lemma5", ("ledger", proved))]).theorems == 2
+    assert agreed.agreed([checked("sfl.lemma5", ("ledger", proved))]).quantities == 2

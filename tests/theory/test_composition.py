@@ -47,19 +47,33 @@ def test_equations_of_inverses() -> None:
     assert _equations({"- 1 + N", "N"}) == {"- 1 + N": "", "N": "N * / (N) = 1"}
 
 
-def test_a_claim_that_supposes_a_recursion_is_a_hypothesis_about_sequences_with_this_recursion() -> None:
+def test_a_claim_about_sequences_is_a_lemma_for_the_recursion_in_every_round() -> None:
     one = theorem("sfl.thm1.strongly_convex.sharp", "repair")
-    recursion, bound = hypotheses(one, "claim")["sfl.lemma7.eq38.sharp"].says
-    assert recursion.startswith("dist2_next <= ") and bound.startswith("Psi_T <= ")
-    assert hypotheses(one, "claim")["sfl.step.sc_recursion.sharp"].says[-1].startswith("dist2_next <= ")
+    assert hypotheses(one, "claim").keys() == {"sfl.step.sc_recursion.sharp"} and one.counted
+    recursion = hypotheses(one, "claim")["sfl.step.sc_recursion.sharp"]
+    assert recursion.says[-1].startswith("dist2_next <= ") and recursion.each == (True,)
+    assert one.sequences == {"dist2": ("dist2", 0), "dist2_next": ("dist2", 1), "D_F": ("D_F", 0)}
+    assert "forall r' : nat, (dist2 (S r')) <= (dist2 r') * " in one.text and "Variable dist2 : nat -> R." in one.text
+    assert "sequences.lemma7_decayed" in one.text and "sfl.lemma7.eq38.sharp" in one.proved
+    assert hypotheses(one, "run").keys() == {"dist2 in the first round", "the definition of Psi_T"}
+    jensen = hypotheses(one, "rule")["Jensen for the weighted average of the iterates"]
+    assert jensen.text.startswith("gap <= (sequences.weighted_mean (1 - ") and jensen.says == ("gap <= D_F",)
+
+
+def test_a_round_in_a_proof_about_a_run_is_proved_for_every_round() -> None:
+    one = theorem("fedcom.thmD4.corrected")
+    assert one.sequences["a_next"] == ("gap_r", 1) and "f_gap" not in one.sequences
+    assert hypotheses(one, "run")["gap_r in the first round"].text == "(gap_r O) = f_gap"
+    assert "avg_grad_sq = (sequences.mean whole_R_ (fun r' : nat => (grad_sq r')))" in one.text
+    assert all(each.each for each in hypotheses(one, "algorithm").values()) and not hypotheses(one, "inference")
 
 
 def test_a_claim_that_holds_under_a_bound_is_a_hypothesis_with_this_bound() -> None:
     one = theorem("fedbat.eq30")
     below, gap = hypotheses(one, "claim")["fedbat.eq28"].says
     assert below.startswith("Delta_t <= ") and gap.startswith("gap_t <= ")
-    step, state = hypotheses(one, "inference")["induction over the steps"].says
-    assert step.startswith("Delta_next <= ") and state == below
+    step, state = hypotheses(one, "recursion")["induction over the steps"].says
+    assert step.startswith("Delta_next <= ") and state == below and not one.counted
 
 
 def test_both_cases_of_a_step_are_theorems() -> None:

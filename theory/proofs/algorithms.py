@@ -121,12 +121,16 @@ def digest() -> str:
     return sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
-@cache
 def theorem_of(id_: str) -> str | None:
     """The theorem that a statement has in Coq, about its algorithm or that it is false; None if there is none.
 
     None also after a change of the files that Coq has not seen, and where the statements' bounds are others now.
     """
+    theorem = (THEOREMS | REFUTED).get(id_)
+    return theorem if theorem and _current() else None
+
+
+@cache
+def _current() -> bool:
     accepted = ACCEPTED.exists() and ACCEPTED.read_text().strip() == digest()
-    current = accepted and BOUNDS.read_text() == bounds() and PRINTED.read_text() == printed()
-    return (THEOREMS | REFUTED).get(id_) if current else None
+    return accepted and BOUNDS.read_text() == bounds() and PRINTED.read_text() == printed()

@@ -117,10 +117,23 @@ class Said:
     """A claim of another statement, or a condition of the statement itself, by its id or its words.
 
     of  what the other statement supposes, such as a recursion, and facts under which its conditions hold
+    at  what replaces the symbols of the other statement
     """
 
     source: str
     of: tuple[Fact, ...] = ()
+    at: Symbols = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OverRounds:
+    """An inference from a round to a run as a lemma of sequences.v, by its name, with the expressions that it is about."""
+
+    lemma: str
+    at: Mapping[str, sympy.Expr]
+
+
+WITHOUT_LEMMA = OverRounds("", {})  # an induction or a sum over rounds that no lemma of sequences.v proves yet
 
 
 @dataclass(frozen=True)
@@ -130,6 +143,7 @@ class Inferred:
     reason: str
     of: tuple[Fact, ...]
     kind: Literal["inference", "rule"] = "inference"
+    by: OverRounds | None = None
 
 
 @dataclass(frozen=True)
@@ -444,7 +458,7 @@ class Argument(Ledger):
         fact = facts(found)[part]
         sides = (self._inward(e, found, at) for e in (fact.quantity, fact.value))
         quantity, value = sides
-        return self._fact(quantity, fact.sign, value, Said(found.id, (*supposed, *shown)))
+        return self._fact(quantity, fact.sign, value, Said(found.id, (*supposed, *shown), at))
 
     @cached_property
     def _assumed(self) -> set[str]:
@@ -582,14 +596,16 @@ class Argument(Ledger):
         self.so_far += [found] if self.holds else []
         return found
 
-    def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:
+    def by_hand(
+        self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact, by: OverRounds | None = None
+    ) -> Fact:
         """A fact that follows from the steps so far, and from other facts, by an inference in words.
 
-        The premises record the inference.
+        The premises record the inference.  `by` is the lemma that Coq has for it.
         """
         self._record("inference", reason)
         self._derived(*of)
-        return self._fact(quantity, sign, value, Inferred(reason, of))
+        return self._fact(quantity, sign, value, Inferred(reason, of, by=by))
 
     def _derived(self, *several: Fact) -> None:
         for fact in several:
@@ -910,12 +926,12 @@ class Argument(Ledger):
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
-            how = Inferred("the smallest is at most the mean", (mean,), "rule")
+            how = Inferred("the smallest is at most the mean", (mean,), "rule", OverRounds("least", {"of": of}))
             return self._fact(quantity, mean.sign, mean.value, how)
         if self.language.mean.get(quantity) == of:
             self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
             self._record("inference", "the mean over the rounds: equal weights")
-            how = Inferred("the mean over the rounds: equal weights", (mean,))
+            how = Inferred("the mean over the rounds: equal weights", (mean,), by=OverRounds("mean", {"of": of}))
             return self._fact(quantity, mean.sign, mean.value, how)
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not a mean of {of}")
@@ -928,7 +944,9 @@ class Argument(Ledger):
             self.equal("the averaging weights", own, weight)
         if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist
             self.fail("the averaging weights", "the statement does not define them")
-        return self._fact(quantity, mean.sign, mean.value, Inferred(jensen, (mean,), "rule"))
+        return self._fact(
+            quantity, mean.sign, mean.value, Inferred(jensen, (mean,), "rule", OverRounds("jensen", {"of": of}))
+        )
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= c q + rest with c at most `share` < 1: q <= rest / (1 - share)."""

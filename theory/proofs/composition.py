@@ -8,7 +8,7 @@ named after what they stand for.  Coq prints which of them a theorem uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -17,8 +17,10 @@ from typing import Any, Literal
 import sympy
 from sympy.logic.boolalg import Boolean
 
+from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import coq
 from fedtheory.theory.proofs.argument import (
+    WITHOUT_LEMMA,
     Argument,
     Combined,
     Conclusion,
@@ -26,6 +28,7 @@ from fedtheory.theory.proofs.argument import (
     Fact,
     Inferred,
     OfForms,
+    OverRounds,
     Said,
     Summand,
     Symbols,
@@ -48,7 +51,19 @@ from fedtheory.theory.proofs.sequents import (
     sequents,
 )
 
-Kind = Literal["condition", "definition", "defined", "meaning", "claim", "rule", "algorithm", "member", "inference"]
+Kind = Literal[
+    "condition",
+    "definition",
+    "defined",
+    "meaning",
+    "claim",
+    "rule",
+    "algorithm",
+    "member",
+    "inference",
+    "run",
+    "recursion",
+]
 _NAMED: tuple[Kind, ...] = ("claim", "rule", "algorithm")  # the name of such a hypothesis says what it stands for
 
 
@@ -58,15 +73,21 @@ class Hypothesis:
 
     name        in Coq
     kind        what kind of premise it is; `defined`: a divisor is not zero; `meaning`: a quantity as a mean of products;
-                `member`: a fact that holds for each member of a family, summed over the family
+                `member`: a fact that holds for each member of a family, summed over the family;
+                `run`: what a quantity of a run is, such as the value in the first round;
+                `recursion`: what a recursion of one round says of a run, which no lemma of sequences.v proves here
     stands_for  the id of a statement, the name of a rule, or words
     says        relations; the last follows from those before it
+    each        which of these hold in each round; none if empty
+    text        what it says of a run, in Coq; `says` is then what that means if nothing changes from round to round
     """
 
     name: str
     kind: Kind
     stands_for: str
     says: tuple[str, ...]
+    each: tuple[bool, ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +101,8 @@ class Theorem:
     guards      what must be shown so that an expression is defined, as steps; without a certificate it is a hypothesis
     text        the section in Coq, from its variables to the theorem
     declared    the names in Coq of its variables, and of what it says of their domains
+    sequences   variables that change with the round -> the sequence, and how many rounds later it is taken
+    proved      what proofs infer in words, or claim of sequences, and lemmas of sequences.v prove here
     """
 
     name: str
@@ -90,12 +113,23 @@ class Theorem:
     guards: tuple[Sequent, ...]
     text: str
     declared: frozenset[str]
+    sequences: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    proved: frozenset[str] = frozenset()
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts as a theorem: it does not suppose what a recursion of one round says of all rounds."""
+        return all(one.kind != "recursion" for one in self.hypotheses)
 
     @property
     def digest(self) -> str:
         """A short name for what the theorem says: its variables, its hypotheses but for divisors, and its claim."""
-        said = sorted((one.kind, one.stands_for, one.says) for one in self.hypotheses if one.kind != "defined")
-        return sha256(repr((self.variables, said, self.claim)).encode()).hexdigest()[:16]
+        kept = [one for one in self.hypotheses if one.kind != "defined"]
+        said = sorted((one.kind, one.stands_for, one.says) for one in kept)
+        whole: tuple[Any, ...] = (self.variables, said, self.claim)
+        if self.sequences:
+            whole += (sorted(self.sequences.items()), sorted((one.says, one.each, one.text) for one in kept))
+        return sha256(repr(whole).encode()).hexdigest()[:16]
 
 
 def theorems(argument: Argument, name: str, known: Collection[str] = ()) -> list[Theorem]:
@@ -127,12 +161,21 @@ class _Section:
     lemmas: list[str] = field(default_factory=list)
     proved: dict[Fact, str] = field(default_factory=dict)
     scalars: dict[sympy.Expr, sympy.Symbol] = field(default_factory=dict)
+    proved_here: set[str] = field(default_factory=set)
+    sum_of: dict[sympy.Expr, sympy.Expr] = field(default_factory=dict)  # symbols for sums of quantities of a round
+    now: bool = False  # whether what is written holds in each round
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Names in Coq of the variables, as they are written now."""
+        return self.in_round if self.now else self.in_run
 
     def theorem(self) -> Theorem:
         """The section's theorem."""
         self.names = names_of(self._symbols())
-        self.named = coq.names(self.names.values())
+        self.own = coq.names(self.names.values())
         self.domains = {name: domain(symbol) for symbol, name in self.names.items()}
+        self._of_rounds()
         self._conditions()
         for symbol, meaning in (one for one in self._definitions() if one[0] in self.names):
             self._assume("definition", str(symbol), f"{self._text(symbol)} == {self._text(meaning)}")
@@ -147,7 +190,8 @@ class _Section:
             f"Proof. exact {last}. Qed.",
         ]
         words = set(re.findall(r"[^\W\d]\w*", "\n".join(body)))
-        used = {name for name, own in self.named.items() if {own, coq.whole(own)} & words}
+        used = {name for name, own in self.own.items() if {own, coq.whole(own)} & words}
+        used |= {name for name, (of, _) in self.sequences.items() if of in used and name not in self.sums}
         variables = tuple((name, where) for name, where in self.domains.items() if name in used)
         above = list(self._declared(variables, words))
         lines = [f"Section {self.name}.", "", *above, *body]
@@ -155,15 +199,24 @@ class _Section:
         lines += [f"End {self.name}.", ""]
         declared = frozenset(re.findall(r"(?:Variable|Hypothesis|Let) (\w+)", "\n".join(above)))
         hypotheses, guards_ = tuple(self.hypotheses.values()), tuple(self.guards.values())
-        return Theorem(self.name, variables, hypotheses, claim, self.steps, guards_, "\n".join(lines), declared)
+        sequences = {name: place for name, place in self.sequences.items() if name in dict(variables)}
+        proved, text = frozenset(self.proved_here), "\n".join(lines)
+        return Theorem(self.name, variables, hypotheses, claim, self.steps, guards_, text, declared, sequences, proved)
 
     def _declared(self, variables: tuple[tuple[str, Domain], ...], words: set[str]) -> Iterator[str]:
         meanings = {symbol: monomial for monomial, symbol in self.scalars.items()}
         symbols = {name: symbol for symbol, name in self.names.items()}
         for name, where in variables:
-            own = self.named[name]
+            own = self.own[name]
             meaning = meanings.get(symbols[name])
-            yield f"Variable {own} : R.{'' if meaning is None else f' (* the mean of {_comment(str(meaning))} *)'}"
+            comment = "" if meaning is None else f" (* the mean of {_comment(str(meaning))} *)"
+            if name in self.sequences:
+                if self.sequences[name] == (name, 0):
+                    yield f"Variable {own} : nat -> R.{comment}"
+                    if where != "real":
+                        yield f"Hypothesis domain_{own} : {_EACH}{coq.bound(f'({own} {_ROUND})', where)}."
+                continue
+            yield f"Variable {own} : R.{comment}"
             if where != "real":
                 yield f"Hypothesis domain_{own} : {coq.bound(own, where)}."
             if where == "count":
@@ -172,8 +225,16 @@ class _Section:
                 yield f"Variable {coq.whole(own)} : nat.\nHypothesis whole_number_{own} : {own} = INR {coq.whole(own)}."
 
     def _hypothesis(self, one: Hypothesis) -> str:
-        *given, said = map(self._coq, one.says)
-        whole = " -> ".join([*(f"({each})" for each in given), said])
+        each = one.each or (False,) * len(one.says)
+        said = [
+            self._at_level(level, lambda text=text: self._coq(text)) for text, level in zip(one.says, each, strict=True)
+        ]
+        given = [
+            f"({_EACH}{text})" if level and not each[-1] else f"({text})"
+            for text, level in zip(said, each, strict=True)
+        ]
+        whole = one.text or " -> ".join([*given[:-1], said[-1]])
+        whole = f"{_EACH}{whole}" if each[-1] else whole
         return f"(* {one.kind}: {_comment(one.stands_for)} *)\nHypothesis {one.name} : {whole}."
 
     # What the section is about
@@ -192,6 +253,9 @@ class _Section:
     def _expressions(self, fact: Fact) -> Iterator[sympy.Expr]:
         """Everything that the lemma about a fact will contain."""
         yield from map(self._scalar, self._named(fact))
+        over = _over(fact)
+        if over is not None:
+            yield from map(self._scalar, over.at.values())
         if isinstance(fact.how, Combined | OfForms):
             for part in fact.how.parts:
                 yield part.times
@@ -305,26 +369,50 @@ class _Section:
 
     def _assume(self, kind: Kind, stands_for: str, *says: str) -> str:
         """The name of a hypothesis; a new one if nothing says the same yet."""
-        if says not in self.hypotheses:
+        return self._supposed(kind, stands_for, says, tuple(self._varies(text) for text in says) if self.now else ())
+
+    def _supposed(
+        self, kind: Kind, stands_for: str, says: tuple[str, ...], each: tuple[bool, ...] = (), text: str = ""
+    ) -> str:
+        each = each if any(each) else ()
+        key = (*says, *map(str, each), text)
+        if key not in self.hypotheses:
             number = sum(one.kind == kind for one in self.hypotheses.values()) + 1
             label = re.sub(r"\W+", "_", stands_for).strip("_")[:40] if kind in _NAMED else ""
-            self.hypotheses[says] = Hypothesis(f"{kind}_{number}_{label}".rstrip("_"), kind, stands_for, says)
-        return self.hypotheses[says].name
+            name = f"{kind}_{number}_{label}".rstrip("_")
+            self.hypotheses[key] = Hypothesis(name, kind, stands_for, says, (True,) * len(says) if each else (), text)
+        name = self.hypotheses[key].name
+        return f"({name} {_ROUND})" if each and self.now else name
 
     # Proving
 
     def _prove(self, fact: Fact) -> str:
-        """The name of the hypothesis or the lemma that says this."""
+        """What says this: a hypothesis, or a lemma; of a fact that holds in each round, in this one."""
         if fact not in self.proved:
-            self.proved[fact] = self._derived(fact)
-        return self.proved[fact]
+            self.proved[fact] = self._at_level(fact in self.each, lambda: self._derived(fact))
+        said = self.proved[fact]
+        return said if self.now or fact not in self.each else said.replace(f" {_ROUND}", " O")
+
+    def _at_level(self, each: bool, write: Callable[[], str]) -> str:
+        """What is written of each round, or of the run."""
+        before, self.now = self.now, each
+        try:
+            return write()
+        finally:
+            self.now = before
 
     def _derived(self, fact: Fact) -> str:
+        over = _over(fact)
+        if over is not None and (over.lemma in _RECURSIONS or self.sequences):
+            return self._over_rounds(fact, over)
         match fact.how:
             case Said(source, of):
-                return self._from(of, self._kind_of(source) or "condition", source, fact)
-            case Inferred(reason, of, kind):
-                return self._from(of, kind, reason, fact)
+                recursion = (
+                    any(not catalogue.find(one).gives for one in catalogue.find(source).assumes) if of else False
+                )
+                return self._from(of, "recursion" if recursion else self._kind_of(source) or "condition", source, fact)
+            case Inferred(reason, of, kind, by):
+                return self._from(of, "recursion" if by is WITHOUT_LEMMA else kind, reason, fact)
             case Combined(parts):
                 return self._sum(fact, [self._part(one) for one in parts])
             case OfForms(parts, after, under):
@@ -349,9 +437,15 @@ class _Section:
         return next((kind for kind in _NAMED if kind in kinds and _is_id(source)), None)
 
     def _lemma(self, fact: Fact, proof: list[str]) -> str:
+        return self._shown_by(self._coq(self._fact(fact)), proof)
+
+    def _shown_by(self, claim: str, proof: list[str]) -> str:
+        """A lemma with this proof."""
         name = f"{self.name}_fact{len(self.lemmas) + 1}"
-        self.lemmas.append("\n".join([f"Lemma {name} : {self._coq(self._fact(fact))}.", "Proof.", *proof, "Qed.", ""]))
-        return name
+        if self.now:
+            claim, proof = f"{_EACH}{claim}", [f"intro {_ROUND}.", *self._signs(_ROUND), *proof]
+        self.lemmas.append("\n".join([f"Lemma {name} : {claim}.", "Proof.", *proof, "Qed.", ""]))
+        return f"({name} {_ROUND})" if self.now else name
 
     def _meaning(self, quantity: sympy.Symbol, fact: Fact) -> str:
         """What a quantity stands for; a norm stands for a vector, and its square for a mean."""
@@ -447,16 +541,18 @@ class _Section:
         at = " ".join(named[variable] for variable, _ in sequent.variables)
         return f"by_step ({name} {at})" if at else f"exact {name}"
 
-    def _sum(self, fact: Fact, parts: list[_Part], meanings: Sequence[str] = ()) -> str:
-        """A lemma by an identity: the slack is the sum of its parts."""
-        quantity, value = (coq.term(side, self.named) for side in self._sides(fact))
+    def _sum(
+        self, fact: Fact, parts: list[_Part], meanings: Sequence[str] = (), said: tuple[str, str] | None = None
+    ) -> str:
+        """A lemma by an identity: the slack is the sum of its parts; `said`: its sides, if written in another way."""
+        quantity, value = said or tuple(coq.term(side, self.named) for side in self._sides(fact))
         left, right = (quantity, value) if fact.sign == ">=" else (value, quantity)
         total = " + ".join(part.term for part in parts) or "0"
         identity = f"assert (identity : {left} - {right} = {total})."
         rewriting = [*(f"?{name}" for name in meanings), *self._meanings()]
         rewrites = f"rewrite {', '.join(rewriting)}; " if rewriting else ""
         divides = "/" in identity or any(
-            "/" in one.says[0] for one in self.hypotheses.values() if f"?{one.name}" in rewriting
+            "/" in one.says[0] for one in self.hypotheses.values() if re.search(rf"\?\(?{one.name}\b", rewrites)
         )
         for base in sorted(set(re.findall(r"sqrt (\w+)", identity))):
             rewrites += f"root_of {base}; "
@@ -468,11 +564,11 @@ class _Section:
             proof.append(f"assert (part_{number} : {said}) by ({use}).")
         rule = {"<=": "by_slack_le", ">=": "by_slack_ge", "=": "by_slack_eq"}[fact.sign]
         proof.append(f"apply ({rule} _ _ _ identity); {'all_zero' if zero else 'all_least'}.")
-        return self._lemma(fact, proof)
+        return self._shown_by(f"{quantity} {fact.sign} {value}", proof) if said else self._lemma(fact, proof)
 
     def _by_inverses(self, identity: str) -> str:
         """A tactic that takes inverses of divisors as variables, and only if that is not enough multiplies all out."""
-        signed = {own for name, own in self.named.items() if self.domains[name] in ("count", "positive")}
+        signed = {own for name, own in self.own.items() if self.domains[name] in ("count", "positive")}
         divisors = _divisors(identity)
         known = _equations({d for d in divisors if d in signed or " " in d})
         said = {d: f"inverse_{number}" for number, d in enumerate(known, 1) if known[d]}
@@ -487,6 +583,431 @@ class _Section:
         known = [one for kind in ("definition", "condition") for one in self.hypotheses.values() if one.kind == kind]
         named = set(map(str, self.argument.names.values()))
         return [f"{'<- ' * (one.stands_for in named)}?{one.name}" for one in known if says.match(one.says[0])]
+
+    # From a round to a run
+
+    def _of_rounds(self) -> None:
+        """Which facts hold in each round, and which variables change with the round."""
+        facts = list(_facts(self.conclusion.claim))
+        overs = {fact: over for fact in facts if (over := _over(fact)) is not None}
+        seeds = [one for fact, over in overs.items() if over.lemma in _RECURSIONS for one in _premises_of(fact)]
+        self.each = {one for seed in seeds for one in _facts(seed)}
+        language = self.argument.language
+        earlier = {after: before for before, after in language.following.items()}
+        changing = {*language.means, *language.following, *earlier, *self.scalars.values()}
+        for over in overs.values():
+            if over.lemma in _RECURSIONS:
+                pair = over.at["after"], over.at["before"]
+                earlier |= {pair[0]: pair[1]} if all(isinstance(one, sympy.Symbol) for one in pair) else {}
+                changing |= over.at["after"].free_symbols & set(earlier) | {*pair} | {over.at.get("progress")}
+        inside = {s for fact in self.each for e in self._expressions(fact) for s in e.free_symbols} & changing
+        inside |= {earlier[s] for s in inside if s in earlier and earlier[s] in self.names}
+        places: dict[sympy.Symbol, tuple[sympy.Symbol, int]] = {}
+        for symbol in inside:
+            of, later = symbol, 0
+            while earlier.get(of) in inside:
+                of, later = earlier[of], later + 1
+            places[symbol] = of, later
+        self.sequences = {
+            self.names[s]: (self.names[of], later) for s, (of, later) in places.items() if s in self.names
+        }
+        self.in_run, self.in_round, self.sums = dict(self.own), dict(self.own), dict[str, str]()
+        for name, (of, later) in self.sequences.items():
+            self.in_round[name] = f"({self.own[of]} {_after(_ROUND, later)})"
+        for fact, over in overs.items():
+            if over.lemma == "sum":
+                before = earlier[fact.quantity]
+                self.sum_of[before] = over.at["before"]
+                for symbol, e in ((fact.quantity, over.at["after"]), (before, over.at["before"])):
+                    self.sums[self.names[symbol]] = self._at_level(True, lambda e=e: self._term(e))
+        self.in_round |= self.sums
+
+    def _varies(self, text: str) -> bool:
+        return bool(names_in(text) & set(self.sequences))
+
+    def _signs(self, at: str) -> list[str]:
+        """The signs of all sequences in a round."""
+        bases = [name for name, place in self.sequences.items() if place == (name, 0) and name not in self.sums]
+        signed = [self.own[name] for name in sorted(bases) if self.domains[name] != "real"]
+        rounds = [at, f"(S {at})"]
+        return [f"pose proof (domain_{own} {r}) as at_{own}_{i}." for own in signed for i, r in enumerate(rounds)]
+
+    def _function(self, e: sympy.Expr) -> str:
+        """An expression as a function of the round."""
+        return f"(fun {_ROUND} : nat => {self._at_level(True, lambda: self._term(e))})"
+
+    def _count(self, count: sympy.Expr) -> tuple[str, str, str]:
+        """A number of rounds in Coq, the proof that it is positive, and the proof that it is this number."""
+        (symbol,) = count.free_symbols
+        own = self.own[self.names[symbol]]
+        number = coq.whole(own)
+        if count == symbol:
+            positive = f"exact (sequences.rounds_of_count _ _ domain_{own} whole_number_{own})."
+            return number, positive, f"symmetry; exact whole_number_{own}."
+        if count != symbol + 1:
+            raise ValueError(f"{count}: expected a count of rounds, or one more")
+        more = f"rewrite (sequences.one_more _ _ whole_number_{own}); ring."
+        return f"(S {number})", "exact (Nat.lt_0_succ _).", more
+
+    def _mean(self, over: OverRounds, e: sympy.Expr) -> str:
+        """The mean of a quantity over the rounds, in Coq."""
+        number, _, _ = self._count(over.at["count"])
+        if over.at["keeps"] == 1:
+            return f"(sequences.mean {number} {self._function(e)})"
+        return f"(sequences.weighted_mean {self._keeps(over.at)} {number} {self._function(e)})"
+
+    def _keeps(self, at: Mapping[str, sympy.Expr]) -> str:
+        """The factor of the state that a round keeps, as the lemma has it."""
+        return f"(1 - {self._term(at['a'])} * {self._term(at['gamma'])})" if "a" in at else self._term(at["keeps"])
+
+    def _recursion(self, fact: Fact, over: OverRounds) -> str:
+        """A lemma: the recursion in the form that those of sequences.v need."""
+        (recursion,) = _premises_of(fact)
+        at, parts = over.at, self._kept(recursion, over)
+
+        def write() -> str:
+            term = {k: self._term(e) for k, e in at.items()}
+            gained, noise = term.get("gained", ""), term["noise"]
+            if over.lemma == "lemma":
+                gained, noise = f"{term['b']} * {term['gamma']}", f"{term['c']} * {term['gamma']} ^ 2"
+            gains = f"- {gained} * {term['progress']} " if "progress" in at else ""
+            keeps = "" if gains and at["keeps"] == 1 else f"{self._keeps(at)} * "
+            right = f"{keeps}{term['before']} {gains}+ {noise}"
+            after = term["before"].replace(_ROUND, f"(S {_ROUND})")
+            return self._sum(recursion, list(map(self._part, parts)), said=(after, f"({right})"))
+
+        return self._at_level(True, write).split()[0].removeprefix("(")
+
+    def _kept(self, recursion: Fact, over: OverRounds) -> list[Summand]:
+        """A recursion, and each part of the state of which a round keeps less than of the whole."""
+        parts, value = [Summand(sympy.S.One, recursion)], spread_out(recursion.value)
+        before = spread_out(over.at["before"])
+        for symbol in sorted(before.free_symbols & {*self.argument.language.following}, key=str):
+            whole, kept = spread_out(over.at["keeps"] * before.coeff(symbol)), value.coeff(symbol)
+            if spread_out(whole - kept) != 0 and symbol != over.at.get("progress"):
+                parts.append(Summand(whole - kept, symbol, at_least(whole, kept)))
+        return parts
+
+    def _first(self, symbol: sympy.Symbol, value: sympy.Expr) -> str:
+        name, text = self.names[symbol], self._text(value)
+        first = self._in(name, "O")
+        return self._supposed(
+            "run", f"{name} in the first round", (f"{name} == {text}",), text=f"{first} = {self._coq_term(text)}"
+        )
+
+    def _in(self, name: str, at: str) -> str:
+        """A quantity in a round."""
+        return self.in_round[name].replace(_ROUND, at)
+
+    def _coq_term(self, text: str) -> str:
+        return coq.term(text, self.named)
+
+    def _over_rounds(self, fact: Fact, over: OverRounds) -> str:
+        """A fact by a lemma of sequences.v."""
+        if isinstance(fact.how, Said):
+            self.proved_here.add(fact.how.source)
+        elif isinstance(fact.how, Inferred):
+            self.proved_here.add(fact.how.reason)
+        write = getattr(self, f"_by_{over.lemma}")
+        return str(write(fact, over))
+
+    def _by_sum(self, fact: Fact, over: OverRounds) -> str:
+        (of,) = _premises_of(fact)
+        return self._sum(fact, list(map(self._part, self._kept(of, over))))
+
+    def _by_telescope(self, fact: Fact, over: OverRounds) -> str:
+        at = over.at
+        recursion = self._recursion(fact, over)
+        number, positive, is_number = self._count(at["count"])
+        mean = self._mean(over, at["progress"])
+        self.in_run[self.names[at["progress"]]] = mean
+        state, progress = self._function(at["before"]), self._function(at["progress"])
+        begins = self._begins_at(at)
+        term = {k: self._term(at[k]) for k in ("gained", "noise", "start", "total", "keeps")}
+        end = at.get("end", sympy.S.Zero)
+        last, rewrite = [*self._signs(number), "pos."], ""
+        if at["keeps"] == 1:
+            kept = f" {self._term(end)}" if end != 0 else ""
+            lemma = f"averaged{'_kept' if kept else ''} {state} {progress} {term['gained']} {term['noise']} {number} "
+            lemma += f"{term['total']} {term['start']}{kept}"
+            sides = [positive, is_number, self._as(self._shown(sympy.Gt(at["gained"], 0, evaluate=False)))]
+            if kept:
+                last = [f"exact {self._last(at['before'], end, number)}."]
+        else:
+            rewrite = f"rewrite {self._total(at)}. "
+            lemma = f"telescoped {state} {progress} {term['keeps']} {term['gained']} {term['noise']} {number} "
+            lemma += term["start"]
+            signs = [self._shown(sympy.Gt(at[k], 0, evaluate=False)) for k in ("keeps", "gained")]
+            sides = [positive, *map(self._as, signs)]
+        sides += [begins, " ".join(last), f"exact {recursion}."]
+        less = f" - {self._term(end)}" if end != 0 else ""
+        value = f"(({term['start']}{less}) / {term['total']} + {term['noise']}) / {term['gained']}"
+        proof = [f"{rewrite}apply (sequences.{lemma}).", *(f"{{ {one} }}" for one in sides)]
+        quantity = mean
+        if over.lemma == "average":
+            quantity = self._term(fact.quantity)
+            whole = self._supposed(
+                "run",
+                f"the mean over the rounds of {at['progress']}",
+                (f"{self._text(fact.quantity)} == {self._text(at['progress'])}",),
+                text=f"{quantity} = {mean}",
+            )
+            proof = [f"rewrite {whole}.", *proof]
+        said = self._shown_by(f"{quantity} <= {value}", proof)
+        return self._same(fact, (quantity, value), said)
+
+    _by_average = _by_telescope
+
+    def _by_last(self, fact: Fact, over: OverRounds) -> str:
+        at, parts = over.at, dict(self.argument.language.last)
+        recursion = self._recursion(fact, over)
+        number, _, _ = self._count(at["count"])
+        term = {k: self._term(at[k]) for k in ("keeps", "noise", "loses", "start")}
+        begins = self._begins_at(at)
+        lasts = [self._last(part, end, number) for part, end in parts.items() if end in fact.quantity.free_symbols]
+        state = self._at_level(True, lambda: self._term(at["before"])).replace(_ROUND, number)
+        power = self._term(at["keeps"] ** at["count"])
+        value = f"{power} * {term['start']} + {term['noise']} / {term['loses']}"
+        quantity = self._term(fact.quantity)
+        sides = [
+            f"apply Rge_le; {self._as(self._shown(at_least(at['keeps'], 0)))}",
+            self._as(self._shown(sympy.Gt(at["loses"], 0, evaluate=False))),
+            f"{self._plain_identity()}.",
+            f"first [pos | {self._not_negative(at['noise'])}].",
+            begins,
+            f"exact {recursion}.",
+        ]
+        lemma = (
+            f"sequences.lasted {self._function(at['before'])} {term['keeps']} {term['noise']} {term['loses']} {number}"
+        )
+        proof = [f"assert (whole : {state} <= {value}).", f"{{ apply ({lemma} {term['start']})."]
+        proof += [*(f"{{ {one} }}" for one in sides), "}"]
+        ends = {part for part, end in parts.items() if end in fact.quantity.free_symbols}
+        rest = spread_out(at["before"] - sympy.Add(*ends))  # what has no name after the last round is dropped
+        others = self._at_level(True, lambda: self._term(rest)).replace(_ROUND, number)
+        proof += [f"rewrite <- {', <- '.join(lasts)}.", *self._signs(number)]
+        proof.append("exact whole." if rest == 0 else f"assert (others : 0 <= {others}) by pos. lra.")
+        return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
+
+    def _begins_at(self, at: Mapping[str, sympy.Expr]) -> str:
+        """The proof that a state begins with its start."""
+        before = at["before"]
+        before = self.sum_of.get(before, before)
+        language = self.argument.language
+        if isinstance(before, sympy.Symbol):
+            return f"exact {self._first(before, at['start'])}."
+        found = [self._first(s, language.start[s]) for s in sorted(before.free_symbols, key=str) if s in language.start]
+        return f"cbv beta; rewrite {', '.join(f'?{one}' for one in found)}; {self._plain_identity()}."
+
+    def _as(self, shown: str) -> str:
+        """The proof of a lower bound from a step that says it in another form."""
+        return f"first [{shown} | eapply sequences.as_ge; [{shown} | {self._plain_identity()}]" + (
+            f" | eapply sequences.as_gt; [{shown} | {self._plain_identity()}]]."
+        )
+
+    def _plain_identity(self) -> str:
+        known = [one.name for one in self.hypotheses.values() if one.kind == "condition" and " == " in one.says[0]]
+        rewrite = f"rewrite {', '.join(f'?{one}' for one in known)}; " if known else ""
+        return f"{rewrite}first [ring | field; nonzero]"
+
+    def _last(self, state: sympy.Expr, end: sympy.Expr, number: str) -> str:
+        name, text = self.names[state], self._text(end)
+        return self._supposed(
+            "run",
+            f"{name} after the last round",
+            (f"{name} == {text}",),
+            text=f"{self._in(name, number)} = {self._coq_term(text)}",
+        )
+
+    def _total(self, at: Mapping[str, sympy.Expr]) -> str:
+        """What the sum of the weights is, as a hypothesis."""
+        total, keeps, count = (self._text(e) for e in (at["total"], at["keeps"], at["count"]))
+        number, _, _ = self._count(at["count"])
+        closed = f"{total} == (1 / pow({keeps}, {count}) - 1) / (1 - ({keeps}))"
+        text = f"{self._coq_term(total)} = sequences.weights {self._keeps(at)} {number}"
+        return self._supposed("run", "the sum of the weights", (closed,), text=text)
+
+    def _same(self, fact: Fact, said: tuple[str, str], name: str) -> str:
+        """The fact, from a lemma that says the same in another form."""
+        quantity, value = said
+        part = _Part(f"1 * (({value}) - {quantity})", f"apply part_le; [lra | exact {name}]", False)
+        return self._sum(fact, [part])
+
+    def _by_contracted(self, fact: Fact, over: OverRounds) -> str:
+        at, (mean, *_) = over.at, _premises_of(fact)
+        known = self._prove(mean)
+        number, _, is_number = self._count(at["count"])
+        (decay,) = fact.value.atoms(sympy.exp)
+        term = {k: self._term(sympy.sympify(e)) for k, e in at.items()}
+        quantity, e = self._term(fact.quantity), self._term(decay)
+        (weights,) = [one for one in self.hypotheses.values() if one.stands_for == "the sum of the weights"]
+        keeps = coq.term(weights.says[0].partition("1 - (")[2][:-2], self.named)
+        first = self._shown_by(
+            f"{quantity} <= {term['start']} / {term['total']} + {term['rest']}",
+            [f"eapply Rle_trans; [exact {known} | apply Req_le; {self._plain_identity()}]."],
+        )
+        value = f"{term['times']} * {term['u']} * {term['start']} * {e} + {term['rest']}"
+        signs = [self._shown(sympy.Gt(one, 0, evaluate=False)) for one in (at["u"], 1 - at["u"])]
+        proof = [
+            f"replace {e} with (exp (- {term['u']} * {term['count']})) by (f_equal; {self._plain_identity()}).",
+            f"apply (sequences.contracted {keeps} {term['u']} {number} {term['count']} {term['times']} {term['least']}).",
+            f"{{ {self._plain_identity()}. }}",
+            f"{{ {is_number} }}",
+            *(f"{{ {self._as(one)} }}" for one in signs),
+            "{ lra. }",
+            "{ sequences.decays. }",
+            f"{{ {self._as(self._shown(at_least(at['u'] * at['count'], at['least'])))} }}",
+            "{ pos. }",
+            f"{{ rewrite <- {weights.name}; exact {first}. }}",
+        ]
+        return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
+
+    def _by_multiple(self, fact: Fact, over: OverRounds) -> str:
+        (of,) = _premises_of(fact)
+        known, at = self._prove(of), over.at
+        name = self._multiple(at["total"], at["factor"], at["of"])
+        factor = self._term(at["factor"])
+        from_mean = fact.quantity == at["total"]
+        bound = coq.term(self._sides(of)[1], self.named)
+        value = f"{factor} * {bound}" if from_mean else f"{bound} / {factor}"
+        lemma = f"sequences.{'of_multiple' if from_mean else 'of_part'}"
+        quantity = self._term(fact.quantity)
+        applied = f"{lemma} {factor} {self._term(at['of'])} _ {self._term(at['total'])}"
+        proof = [f"apply ({applied}); [pos | exact {name} | exact {known}]."]
+        return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
+
+    def _multiple(self, total: sympy.Expr, factor: sympy.Expr, of: sympy.Expr) -> str:
+        text = f"{self._text(total)} == ({self._text(factor)}) * {self._text(of)}"
+        return self._supposed("run", f"the definition of {total}", (text,), text=self._coq(text))
+
+    def _by_mean(self, fact: Fact, over: OverRounds) -> str:
+        """From the mean of a quantity over the rounds to what the statement is about."""
+        (of,), kind = _premises_of(fact), over.lemma
+        known = self._prove(of)
+        quantity, mean = self._term(fact.quantity), self._term(over.at["of"])
+        sign = "==" if kind == "mean" else "<="
+        says = f"{self._text(fact.quantity)} {sign} {self._text(over.at['of'])}"
+        assert isinstance(fact.how, Inferred)
+        if kind == "jensen":
+            name = self._supposed("rule", fact.how.reason, (says,), text=f"{quantity} <= {mean}")
+            return f"(Rle_trans _ _ _ {name} {known})"
+        if kind == "mean":
+            name = self._supposed(
+                "run", f"{fact.quantity} is the mean over the rounds", (says,), text=f"{quantity} = {mean}"
+            )
+            return self._lemma(fact, [f"rewrite {name}; exact {known}."])
+        text = f"{_EACH}{quantity} <= {self._in(self.names[over.at['of']], _ROUND)}"
+        name = self._supposed("run", f"{fact.quantity} is at most the value in each round", (says,), text=text)
+        by = f"apply sequences.least_of_mean; [exact (Nat.lt_0_succ _) | exact {name}]."
+        return self._lemma(fact, [f"refine (Rle_trans _ _ _ _ {known}); {by}"])
+
+    _by_least = _by_jensen = _by_mean
+
+    # Lemmas 7 and 8 of `sfl`
+
+    def _by_lemma(self, fact: Fact, over: OverRounds) -> str:
+        at = over.at
+        recursion = self._recursion(fact, over)
+        number, positive, is_number = self._count(at["count"])
+        state, progress = self._function(at["before"]), self._function(at["progress"])
+        self.in_run[self.names[at["progress"]]] = self._mean(over, at["progress"])
+        begins = self._begins_at(at)
+        multiple = self._multiple(fact.quantity, at["b"], at["progress"])
+        term = {k: self._term(e) for k, e in at.items()}
+        quantity = self._term(fact.quantity)
+        common = f"{state} {progress} {term['b']} {term['gamma']} {term['start']} {number}"
+        sides = [
+            positive,
+            "pos.",
+            "pos.",
+            begins,
+            f"intro {_ROUND}; {' '.join(s[:-1] + ';' for s in self._signs(_ROUND))} pos.",
+        ]
+        start, gamma, noise = term["start"], term["gamma"], term["c"]
+        proof: list[str] = []
+        if at["keeps"] == 1:
+            lemma = f"lemma8 {common}"
+            value = f"{start} / ({gamma} * {term['count']}) + {noise} * {gamma}"
+            rest = f"{noise} {term['count']} {quantity}"
+            after = [is_number, f"exact {multiple}.", f"exact {recursion}."]
+        elif "times" not in at:
+            proof = [f"rewrite {self._total(at)}."]
+            lemma, rest = f"lemma7 {common}", f"{term['a']} {noise} {quantity}"
+            value = f"{noise} * {gamma} + {start} / ({gamma} * {term['total']})"
+            after = [
+                self._as(self._shown(sympy.Gt(at["keeps"], 0, evaluate=False))),
+                f"exact {multiple}.",
+                f"exact {recursion}.",
+            ]
+        else:
+            (decay,) = fact.value.atoms(sympy.exp)
+            e, u = self._term(decay), at["a"] * at["gamma"]
+            same = f"(exp (- ({term['a']} * {gamma}) * {term['count']}))"
+            proof = [f"replace {e} with {same} by (f_equal; {self._plain_identity()})."]
+            lemma = f"lemma7_decayed {common}"
+            rest = f"{term['a']} {noise} {term['count']} {term['times']} {term['least']} {quantity}"
+            value = f"{term['times']} * {term['a']} * {start} * {e} + {noise} * {gamma}"
+            shown = [self._shown(sympy.Gt(one, 0, evaluate=False)) for one in (u, 1 - u)]
+            long = self._shown(at_least(u * at["count"], at["least"]))
+            after = [*map(self._as, shown), "lra.", "sequences.decays.", self._as(long), is_number, "pos."]
+            after += [f"exact {multiple}.", f"exact {recursion}."]
+        proof.append(f"refine (sequences.{lemma} _ _ _ _ _ {rest} {' '.join('_' for _ in after)}).")
+        proof += [f"{{ {one} }}" for one in (*sides, *after)]
+        return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
+
+
+_ROUND = "r'"
+_EACH = f"forall {_ROUND} : nat, "
+_RECURSIONS = ("telescope", "average", "last", "lemma")
+# Claims about sequences that sequences.v proves: the factor 1 / (1 - exp (- least)) of the start, at most, and `least`
+_LEMMAS: Mapping[str, tuple[sympy.Rational, sympy.Rational] | None] = {
+    "sfl.lemma8.eq44": None,
+    "sfl.lemma7.eq40": None,
+    "sfl.lemma7.eq38.cubic": (sympy.Integer(3), sympy.Rational(1, 2)),
+    "sfl.lemma7.eq38.sharp": (sympy.Rational(318, 125), sympy.Rational(1, 2)),
+    "sfl.lemma7.eq38.faster": (sympy.Rational(1306, 825), sympy.Integer(1)),
+}
+
+
+def _over(fact: Fact) -> OverRounds | None:
+    """The lemma of sequences.v that a fact follows by, if it has one."""
+    match fact.how:
+        case Inferred(by=OverRounds(lemma, at)) if lemma:
+            products = {k: _over_products(at[k]) for k in ("noise", "rest") if k in at}
+            return OverRounds(lemma, {**at, **products})
+        case Said(source=source, of=(_, *_), at=at) if source in _LEMMAS:
+            return _of_claim(source, at)
+    return None
+
+
+def _of_claim(source: str, at: Symbols) -> OverRounds:
+    """A claim of `sfl` about sequences as a lemma of sequences.v, with the symbols as it is applied."""
+    symbols = {name: one.sympy for name, one in catalogue.paper("sfl").symbols.items()}
+
+    def of(name: str) -> sympy.Expr:
+        return sympy.sympify(at.get(symbols[name], symbols[name]))
+
+    a, b, gamma, count = of("a"), of("b"), of("gamma"), of("T") + 1
+    noise = of("c") if source == "sfl.lemma7.eq40" else of("c1") + of("c2") * gamma
+    keeps = sympy.Integer(1) if source.startswith("sfl.lemma8") else 1 - a * gamma
+    found = {"after": of("r_next"), "before": of("r_t"), "progress": of("s_t"), "start": of("r0"), "count": count}
+    found |= {"keeps": keeps, "gained": b * gamma, "noise": noise * gamma**2, "b": b, "gamma": gamma, "c": noise}
+    if keeps != 1:
+        found |= {"a": a, "total": of("W_T")}
+    if (decay := _LEMMAS[source]) is not None:
+        found |= dict(zip(("times", "least"), decay, strict=True))
+    return OverRounds("lemma", found)
+
+
+def _premises_of(fact: Fact) -> tuple[Fact, ...]:
+    return fact.how.of if isinstance(fact.how, Inferred | Said) else ()
+
+
+def _after(at: str, later: int) -> str:
+    """A round, so many rounds later."""
+    for _ in range(later):
+        at = f"(S {at})"
+    return at
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 from fedtheory.theory.proofs.coq import PRELUDE
 
 LIBRARY = Path(__file__).with_name("fedtheory.v")
+OF_RUNS = tuple(Path(__file__).with_name(f"{name}.v") for name in ("rules", "sequences"))  # what theorems use besides
+OF_THEOREMS = f"{PRELUDE}Require rules sequences.\n"
 _STEPS, _THEOREMS = 50, 10  # in a file: loading the reals takes as long as a few lemmas
 _SECONDS = 600  # for a file; most lemmas take about 0.05, the slowest (fedcom.corD5.corrected) two minutes
 
@@ -33,15 +35,16 @@ def document(lemmas: Mapping[str, str], above: str = PRELUDE) -> str:
 def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] | None = None) -> Answer:
     """What coqc says of steps, and of theorems that use them; the folder is for its files.
 
-    Raises FileNotFoundError without coqc, and RuntimeError if it does not accept fedtheory.v.
+    Raises FileNotFoundError without coqc, and RuntimeError if it does not accept our libraries.
     """
-    (folder / LIBRARY.name).write_text(LIBRARY.read_text())
-    _, says = compiled(folder / LIBRARY.name)
-    if says:
-        raise RuntimeError(says)
+    for library in (LIBRARY, *(OF_RUNS if theorems else ())):
+        (folder / library.name).write_text(library.read_text())
+        _, says = compiled(folder / library.name)
+        if says:
+            raise RuntimeError(says)
     below = answers(steps, folder, "steps", PRELUDE, _STEPS)
     files = " ".join(sorted(file.stem for file in folder.glob("steps_*.vo")))
-    above = f"{PRELUDE}Require Import {files}.\n" if files else PRELUDE
+    above = f"{OF_THEOREMS}Require Import {files}.\n" if files else OF_THEOREMS
     found = answers(theorems or {}, folder, "theorems", above, _THEOREMS)
     return Answer({**below.refused, **found.refused}, found.printed)
 

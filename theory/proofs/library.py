@@ -7,7 +7,9 @@ from pathlib import Path
 from fedtheory.theory.proofs.kernel import compiled
 
 _FOLDER = Path(__file__).parent
-FILES = tuple(_FOLDER / name for name in ("rules.v", "squares.v", "enumerations.v"))  # each rests on those before it
+FILES = tuple(
+    _FOLDER / name for name in ("rules.v", "sequences.v", "squares.v", "enumerations.v")
+)  # each rests on those before it
 
 
 def prepared(folder: Path) -> None:

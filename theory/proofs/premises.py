@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 import sympy
+import z3
 from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide
 from fedtheory.theory.proofs.composition import Kind, Theorem
-from fedtheory.theory.proofs.sequents import Domain, holds, parsed
+from fedtheory.theory.proofs.sequents import Domain, holds, names_in, parsed
 from fedtheory.theory.statement import Status
 
 # Axioms of Coq's own real numbers
@@ -51,13 +52,152 @@ def unlisted(theorem: Theorem, assumed: Iterable[str]) -> set[str]:
 # Instances
 
 
-def instance(theorem: Theorem) -> dict[str, Fraction] | None:
+_SIZES = tuple(sympy.Rational(1, 16**power) for power in range(4))  # of constants that may be zero, such as sigma
+
+
+def instance(theorem: Theorem, known: Mapping[str, str] | None = None) -> dict[str, Fraction] | None:
     """Numbers for which all hypotheses of a theorem hold, exactly; None if none are found.
 
-    z3 proposes numbers, and fractions check them.  Counts in exponents are 1, and first everything that may be zero is zero.
+    z3 proposes numbers, and fractions check them.  Counts in exponents are 1.  What changes with the round has the same
+    value in all rounds.  Everything that may be zero is positive (nonnegative) or not zero (real), as far as a linear
+    programme finds it: its unknowns are those variables in which all hypotheses are linear.
+
+    known  numbers that may be such, from which the search begins
     """
+    first = {name: Fraction(value) for name, value in (known or {}).items()}
+    if first.keys() != dict(theorem.variables).keys() or not all(_holds(one.says, first) for one in theorem.hypotheses):
+        first = _instance(theorem) or {}
+    best = _with_more(theorem, first) if first and zeros(first, theorem) else first
+    if (
+        best and zeros(best, theorem) and (other := _instance(theorem, 2))
+    ):  # one step makes no drift, one client no sample
+        best = min(best, _with_more(theorem, other), key=lambda numbers: len(zeros(numbers, theorem)))
+    return best or None
+
+
+def zeros(numbers: Mapping[str, Fraction], theorem: Theorem) -> list[str]:
+    """The variables that may be zero, and are."""
+    return [name for name, where in theorem.variables if where in ("nonnegative", "real") and numbers[name] == 0]
+
+
+def _hypotheses(theorem: Theorem) -> list[str]:
+    """What the hypotheses say, and that nothing changes from round to round."""
+    steady = [f"{name} == {of}" for name, (of, later) in theorem.sequences.items() if later]
+    return [*(one.says[-1] for one in theorem.hypotheses), *steady]
+
+
+def _with_more(theorem: Theorem, first: dict[str, Fraction]) -> dict[str, Fraction]:
+    """Numbers like these with fewer zeros."""
     domains = dict(theorem.variables)
-    said = [one.says[-1] for one in theorem.hypotheses]
+    symbols = {name: _symbol(name, where) for name, where in domains.items()}
+    said = [text for text in _hypotheses(theorem) if names_in(text) <= domains.keys()]
+    raised = {name for text in said for name in _in_exponents(parsed(text))}
+    values: dict[str, sympy.Expr] = {**symbols, **dict.fromkeys(raised, sympy.Integer(1))}
+    read = [one for text in said if (one := _relation(text, values)) is not None]
+    free = {symbols[name] for name, where in domains.items() if where in ("nonnegative", "real")} - {
+        symbols[n] for n in raised
+    }
+    unknown = _linear(read, free)
+    best = first
+    for size in (*_SIZES, None):
+        fixed = {
+            s: size
+            if s in free and size is not None
+            else sympy.Rational(first[s.name].numerator, first[s.name].denominator)
+            for s in symbols.values()
+            if s not in unknown
+        }
+        given = [one.func(one.lhs.subs(fixed), one.rhs.subs(fixed), evaluate=False) for one in read]
+        try:
+            found = _positive(given, unknown)
+        except ValueError:  # an irrational number, or a division by zero
+            continue
+        if found is None:
+            continue
+        whole = {s.name: Fraction(int(v.p), int(v.q)) for s, v in {**fixed, **found}.items()}
+        fewer = len(zeros(whole, theorem)) < len(zeros(best, theorem))
+        if fewer and all(_holds(one.says, whole) for one in theorem.hypotheses):
+            best = whole
+            if not zeros(best, theorem):
+                break
+    return best
+
+
+def _linear(read: Iterable[Boolean], free: set[sympy.Symbol]) -> list[sympy.Symbol]:
+    """Some of these symbols, so that all relations are linear in them."""
+    left = set(free)
+    for one in read:
+        difference = sympy.sympify(one.lhs - one.rhs)
+        for atom in difference.atoms(sympy.Max, sympy.Min, sympy.Abs) | {
+            power for power in difference.atoms(sympy.Pow) if not (power.exp.is_Integer and power.exp > 0)
+        }:
+            left -= atom.free_symbols
+        own = sorted(left & difference.free_symbols, key=str)
+        if own:
+            for powers in sympy.Poly(difference, *own).monoms():
+                inside = [s for s, power in zip(own, powers, strict=True) if power and s in left]
+                several = [s for s, power in zip(own, powers, strict=True) if power > 1]
+                left -= set(several) if several else set(inside[:-1])
+    return sorted(left, key=str)
+
+
+def _positive(given: list[Boolean], unknown: list[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Rational] | None:
+    """A solution of linear relations with as much as possible positive, or at least not zero; None if there is none."""
+    solver, named = z3.Solver(), {symbol: z3.Real(symbol.name) for symbol in unknown}
+    for one in given:
+        left = sum(
+            (_number(c) * named[s] for s, c in _coefficients(one, unknown).items()), _number(_constant(one, unknown))
+        )
+        solver.add(_SIGNS[type(one)](left))
+    solver.add(*(named[s] >= 0 for s in unknown if s.is_nonnegative))
+
+    def found(*more: z3.BoolRef) -> dict[sympy.Symbol, sympy.Rational] | None:
+        if solver.check(*more) != z3.sat:
+            return None
+        values = {s: solver.model().eval(own, model_completion=True) for s, own in named.items()}
+        return {s: sympy.Rational(v.numerator_as_long(), v.denominator_as_long()) for s, v in values.items()}
+
+    whole = found(*(own > 0 for own in named.values()))
+    if whole is not None:
+        return whole
+    ways = [[own > 0] if s.is_nonnegative else [own > 0, own < 0] for s, own in named.items()]
+    several = [next((one for way in each if (one := found(way)) is not None), None) for each in ways]
+    reached = [one for one in several if one is not None]
+    if not reached:
+        return found()
+    shares = [sympy.Rational(1, 2 + number) for number in range(len(reached))]  # unequal: nothing cancels by accident
+    return {s: sum(h * one[s] for h, one in zip(shares, reached, strict=True)) / sum(shares) for s in unknown}
+
+
+_SIGNS: Mapping[type, Callable[[z3.ArithRef], z3.BoolRef]] = {
+    sympy.Le: lambda e: e <= 0,
+    sympy.Lt: lambda e: e < 0,
+    sympy.Ge: lambda e: e >= 0,
+    sympy.Gt: lambda e: e > 0,
+    sympy.Eq: lambda e: e == 0,
+    sympy.Ne: lambda e: e != 0,
+}
+
+
+def _coefficients(one: Boolean, unknown: list[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Rational]:
+    difference = one.lhs - one.rhs
+    return {s: difference.diff(s) for s in unknown if s in difference.free_symbols}
+
+
+def _constant(one: Boolean, unknown: list[sympy.Symbol]) -> sympy.Rational:
+    return (one.lhs - one.rhs).subs(dict.fromkeys(unknown, 0))
+
+
+def _number(value: sympy.Expr) -> z3.RatNumRef:
+    if not value.is_Rational:
+        raise ValueError(f"{value}: expected a fraction")
+    return z3.RealVal(f"{value.p}/{value.q}")
+
+
+def _instance(theorem: Theorem, least: int = 1) -> dict[str, Fraction] | None:
+    """The same, in which first everything that may be zero is zero; counts are at least `least`."""
+    domains = dict(theorem.variables)
+    said = [text for text in _hypotheses(theorem) if names_in(text) <= domains.keys()]
     symbols = {name: _symbol(name, where) for name, where in domains.items()}
     raised = {name for text in said for name in _in_exponents(parsed(text))}
     values: dict[str, sympy.Expr] = {**symbols, **dict.fromkeys(raised, sympy.Integer(1))}
@@ -66,6 +206,7 @@ def instance(theorem: Theorem) -> dict[str, Fraction] | None:
     free = [s for name, s in symbols.items() if s not in meaning and name not in raised]
     given = [_with_meaning(one, meaning) for one in read if one.lhs not in meaning or one.rhs != meaning[one.lhs]]
     given += [_in_domain(s, e) for s, e in meaning.items() if s.is_nonnegative]
+    given += [sympy.Ge(s, least, evaluate=False) for s in free if domains[s.name] == "count" and least > 1]
     for zero in (("real", "nonnegative"), ("real",), ()):
         none = [sympy.Eq(s, 0, evaluate=False) for s in free if domains[s.name] in zero]
         found = _solution([*given, *none], free)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from fedtheory.theory.proofs.argument import Argument, Fact, spread_out
+from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, OverRounds, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import Family, families_of, replaced
 from fedtheory.theory.proofs.ledger import powers
@@ -23,6 +23,7 @@ def telescope(
     start: sympy.Expr,
     total: sympy.Expr,
     end: sympy.Expr = sympy.S.Zero,
+    count: sympy.Expr | None = None,
 ) -> Fact:
     """The weighted mean of the progress, from next <= rho state - P progress + noise in every round.
 
@@ -33,6 +34,7 @@ def telescope(
     progress  the quantity whose mean is bounded; it is the quantity of the returned fact
     start     the state at t = 0
     end       the state after the last round, if it is kept; then all weights are 1
+    count     the number of rounds, if `total` is not this number
     """
     after, before = state
     if recursion.sign not in ("<=", "=") or recursion.quantity != after:
@@ -55,7 +57,10 @@ def telescope(
     elif after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
     reason = "the recursion times its weights, added up over the rounds; the last state is dropped"
-    return p.by_hand(reason, progress, "<=", sympy.expand(((start - end) / total + noise) / gained), recursion)
+    at = {"after": after, "before": before, "progress": progress, "keeps": rho, "gained": gained, "noise": noise}
+    by = OverRounds("telescope", at | {"start": start, "end": end, "total": total, "count": count or total})
+    value = sympy.expand(((start - end) / total + noise) / gained)
+    return p.by_hand(reason, progress, "<=", value, recursion, by=by)
 
 
 def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr) -> sympy.Expr:
@@ -102,7 +107,10 @@ def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Sy
     if not names:
         p.fail("telescoped", f"the language has no mean of {progress} over the rounds")
     value = spread_out((start / rounds + noise) / sympy.factor(gained))
-    return p.by_hand("the recursion added up over the rounds", names[0] if names else progress, "<=", value, recursion)
+    at = {"after": recursion.quantity, "before": state, "progress": progress, "keeps": sympy.Integer(1), "noise": noise}
+    by = OverRounds("average", at | {"gained": sympy.factor(gained), "start": start, "total": rounds, "count": rounds})
+    reason = "the recursion added up over the rounds"
+    return p.by_hand(reason, names[0] if names else progress, "<=", value, recursion, by=by)
 
 
 def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, rounds: sympy.Symbol) -> Fact:
@@ -116,13 +124,15 @@ def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, 
     value = spread_out(keeps**rounds * start + spread_out(noise / loses))
     last = [part for part in _parts(p, state) if part in p.language.last]
     reason = "the recursion round after round"
+    at = {"after": recursion.quantity, "before": state, "keeps": keeps, "noise": noise, "loses": loses, "start": start}
+    by = OverRounds("last", at | {"count": rounds, "factor": spread_out(keeps**rounds * start).coeff(start, 0)})
     if len(last) > 1 and len(last) == len(_parts(p, state)):
-        return p.by_hand(reason, replaced(state, p.language.last), "<=", value, recursion)
+        return p.by_hand(reason, replaced(state, p.language.last), "<=", value, recursion, by=by)
     if len(last) != 1:
         p.fail("the last round", f"expected exactly one part of {state} with a name after the last round")
         return recursion
     weight = sympy.expand(state).coeff(last[0])  # the other parts are not negative, and dropped
-    return p.by_hand(reason, p.language.last[last[0]], "<=", spread_out(value / weight), recursion)
+    return p.by_hand(reason, p.language.last[last[0]], "<=", spread_out(value / weight), recursion, by=by)
 
 
 def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr) -> Fact:
@@ -133,7 +143,7 @@ def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr)
     bound = p.start_of(state) + spread_out(noise / loses)
     p.require("the start is below the bound", at_least(noise / loses, 0))
     p.equal("the bound is kept", keeps * noise / loses + noise, noise / loses)  # keeps * start <= start
-    return p.by_hand("induction over the rounds", state, "<=", bound, recursion)
+    return p.by_hand("induction over the rounds", state, "<=", bound, recursion, by=WITHOUT_LEMMA)
 
 
 def below_exponential(p: Argument, u: sympy.Expr) -> Fact:
@@ -195,7 +205,7 @@ def induction(
         p.fail("the induction goes on", f"{fact.quantity} {fact.sign} ... is no upper bound on {after}")
     goal = at_most(fact.value, bound.subs(symbol, symbol + 1))
     p.require("the induction goes on", goal, hypothesis, at_least(symbol, first))
-    return p.by_hand("induction over the steps", before, "<=", bound, fact)
+    return p.by_hand("induction over the steps", before, "<=", bound, fact, by=WITHOUT_LEMMA)
 
 
 def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], rho: sympy.Expr) -> Fact:
@@ -217,7 +227,9 @@ def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], 
     if quantity != 0 or fact.sign not in ("<=", "="):
         p.fail("as a recursion", f"{fact.quantity} {fact.sign} ... is no upper bound on a state of the next round")
     reason = "a sum of quantities that are not negative, as one symbol"
-    return p.by_hand(reason, state[0], "<=", rho * state[1] + rest, fact)
+    after = sympy.expand(fact.quantity)
+    by = OverRounds("sum", {"after": after, "before": after.subs(earlier, simultaneous=True), "keeps": rho})
+    return p.by_hand(reason, state[0], "<=", rho * state[1] + rest, fact, by=by)
 
 
 def _earlier(p: Argument) -> dict[sympy.Expr, sympy.Expr]:
@@ -264,4 +276,6 @@ def contracted(
     p.require("the start counts with a factor >= 0", at_least(of_start, 0))
     rest = sympy.expand(value - of_start / total)
     bound = sympy.expand(times * q * of_start) * sympy.exp(-q * count) + rest
-    return p.by_hand("the weights' sum by its closed form", mean.quantity, mean.sign, bound, mean, below)
+    at = {"total": total, "u": q, "start": of_start, "rest": rest, "times": times, "least": least, "count": count}
+    by = OverRounds("contracted", at)
+    return p.by_hand("the weights' sum by its closed form", mean.quantity, mean.sign, bound, mean, below, by=by)

@@ -48,7 +48,7 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
                 out.print(f"        {title}: {'; '.join(names)}", soft_wrap=True)
             for one in in_coq(c):
                 if one.kind == e.kind:
-                    out.print(f"        in Coq: {'; '.join(one.names)}", soft_wrap=True)
+                    out.print(f"        in Coq, about quantities: {'; '.join(one.names)}", soft_wrap=True)
             if (c.statement.id, e.kind) in seen:
                 what = seen[c.statement.id, e.kind] or "nothing: it refutes none of the changed claims"
                 out.print(f"        seen to fail: {what}", soft_wrap=True)

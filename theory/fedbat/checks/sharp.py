@@ -14,7 +14,7 @@ from fedtheory.theory.fedbat.checks.ledgers import largest, smooth_at_minimum
 from fedtheory.theory.fedbat.checks.quantities import *
 from fedtheory.theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, Proof, Symbols, as_evidence, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import vector
 from fedtheory.theory.proofs.ledger import powers
@@ -89,7 +89,7 @@ def decreasing(source: str, of_jump: str) -> Proof:
         total = weight.subs(t, -1) * d0 + all_steps
         last = weight.subs(t, p.read(T) - 1)
         p.require("the last weight is positive", sympy.Gt(last, 0))
-        distance = p.by_hand(_REASON, Delta_t, "<=", total / last, weighted, jump, no_jump)
+        distance = p.by_hand(_REASON, Delta_t, "<=", total / last, weighted, jump, no_jump, by=WITHOUT_LEMMA)
         server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
         p.conclude(p.put(server, p.put(smooth_at_minimum(p), distance)))
 
@@ -110,7 +110,8 @@ def nonconvex(p: Argument) -> None:
     all_steps, no_jump = of_run(p, step, jump)
     mean = (F_0 - F_T + all_steps) / (p.read(T) * progress)
     p.require("there is progress", sympy.Gt(progress, 0))
-    fact = p.average(p.by_hand(_REASON, grad_sq, "<=", mean, recursion, jump, no_jump), grad_sq, sympy.Integer(1))
+    fact = p.by_hand(_REASON, grad_sq, "<=", mean, recursion, jump, no_jump, by=WITHOUT_LEMMA)
+    fact = p.average(fact, grad_sq, sympy.Integer(1))
     above = p.by(rules.BELOW, F_fun, vector("w_T"), lowest)
     p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
 

@@ -17,7 +17,16 @@ from fedtheory.theory.fedbcgd.checks import rounds
 from fedtheory.theory.fedbcgd.checks.quantities import *
 from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, FEDBCGD_PLUS
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, facts, for_printed
+from fedtheory.theory.proofs.argument import (
+    WITHOUT_LEMMA,
+    Argument,
+    Fact,
+    Proof,
+    Symbols,
+    as_evidence,
+    facts,
+    for_printed,
+)
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.sequences import at_start, contracted, gathered, telescope
 from fedtheory.theory.properties import Property
@@ -75,7 +84,8 @@ def whole_run(p: Argument, fact: Fact, progress: sympy.Symbol, rho: sympy.Expr, 
     """The weighted mean of the progress over the rounds; without momentum at the start, x^{-1} = z^0 = x^0."""
     p.needs(Property.AT_REST)
     recursion = gathered(p, fact, (state_next, state), rho)
-    return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total)
+    count = total if total.free_symbols <= {R} else R + 1
+    return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total, count=count)
 
 
 def decayed(name: str) -> Proof:
@@ -207,7 +217,8 @@ def discounted(p: Argument) -> None:
     p.needs(Property.AT_REST)
     share_ = eta**2 / (1 - lam)
     moved_on = p.claim("thm1.step59.corrected")
-    before = p.by_hand("the rounds before, by induction", v_sq, "<=", share_ * G_discounted, moved_on)
+    reason = "the rounds before, by induction"
+    before = p.by_hand(reason, v_sq, "<=", share_ * G_discounted, moved_on, by=WITHOUT_LEMMA)
     after = Fact(v_next_sq, "<=", share_ * (lam * G_discounted + G_sq))
     p.loosened("from round to round", p.put(moved_on, before), after)
     moved = p.have("z^r - x^r = gamma v^r", zx_sq, "=", gamma**2 * v_sq)
@@ -258,7 +269,7 @@ def collected(p: Argument) -> None:
     of_sum = moved * sympy.expand(momentum.value).coeff(G_discounted) / (1 - lam)
     value = sympy.expand(smooth.value).coeff(G_sq) + of_sum
     reason = "discounted sums, added up over the rounds, are at most 1/(1 - lambda) times the sum, (60)"
-    p.conclude(p.by_hand(reason, C_1, "=", value, smooth, inner_, momentum))
+    p.conclude(p.by_hand(reason, C_1, "=", value, smooth, inner_, momentum, by=WITHOUT_LEMMA))
 
 
 def step66(p: Argument) -> None:

@@ -13,7 +13,7 @@ import sympy
 from sympy import Max, Min, Rational, Sum, exp
 
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, OverRounds, Proof, as_evidence, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import gradient, value
 from fedtheory.theory.proofs.ledger import powers
@@ -385,12 +385,13 @@ def lemma13_corrected(p: Argument) -> None:
 
 def psi(p: Argument, mean: Fact) -> Fact:
     """Psi_T is b times the weighted mean of the s_t."""
-    return p.by_hand("the definition of Psi_T", Psi_T, mean.sign, b * mean.value, mean)
+    by = OverRounds("multiple", {"factor": b, "of": mean.quantity, "total": Psi_T})
+    return p.by_hand("the definition of Psi_T", Psi_T, mean.sign, b * mean.value, mean, by=by)
 
 
 def eq40(p: Argument) -> None:
     """(40): multiply (37) by w_t / gamma, telescope, drop -w_T r_{T+1}, divide by W_T."""
-    mean = telescope(p, p.claim("lemma7"), (r_next, r_t), s_t, r0, W_T)
+    mean = telescope(p, p.claim("lemma7"), (r_next, r_t), s_t, r0, W_T, count=T + 1)
     p.conclude(psi(p, mean))
 
 
@@ -549,7 +550,8 @@ def by_lemma(recursion: str, conclusion: str, everyone: bool = False) -> Proof:
         if contraction == 0:
             at.pop(a)
         bound = p.claim(conclusion, at, given={supposed: fact})
-        mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound)
+        by = OverRounds("multiple", {"factor": at[b], "of": of, "total": bound.quantity})
+        mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound, by=by)
         r = sfl.symbols["r"].sympy
         p.conclude(p.average(mean, of, (1 - contraction * eta_tilde) ** (-(r + 1))))
 

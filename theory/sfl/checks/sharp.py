@@ -333,7 +333,7 @@ def decayed(factor: Rational, least: Rational) -> Proof:
     """Lemma 7 with its weights' sum W_T >= (1 - exp(-least)) exp(a gamma (T+1)) / (a gamma), a gamma (T+1) >= least."""
 
     def proof(p: Argument) -> None:
-        mean = telescope(p, p.claim("lemma7.cubic"), (r_next, r_t), s_t, r0, W_T)
+        mean = telescope(p, p.claim("lemma7.cubic"), (r_next, r_t), s_t, r0, W_T, count=T + 1)
         p.conclude(psi(p, contracted(p, mean, W_T, a * gamma, T + 1, factor, least)))
 
     return proof
