@@ -203,8 +203,6 @@ def _for_every(found: Any, as_json: bool) -> None:
         print_json(rows)
     else:
         console().print(table)
-        most = symmetry.COUNTS[-1]
-        console().print(f"How M enters the inequality is read from rounds of {most} clients at most; it is not proved.")
 
 
 def _at(place: Any) -> str:
