@@ -14,7 +14,7 @@ from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
 from fedtheory.simulations.exact.trace import Trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes, symmetry
-from fedtheory.theory.proofs.every_count import certificate, nonnegative, proves
+from fedtheory.theory.proofs.every_count import certificate, proves
 from fedtheory.theory.proofs.gram import Quadratic, summed, total, vector
 from fedtheory.theory.proofs.scenes import FunctionClass
 from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
@@ -116,7 +116,7 @@ def test_noise_of_a_million_clients() -> None:
     del numbers["sigma"]
     for term, several in symmetry.searches(statement, rounds, numbers).items():
         try:
-            best = scenes.best(several[0].at(10**6), "sfl")
+            best = scenes.best(several[0].of(10**6), "sfl")
         except Unbounded:
             continue
         assert best.proves, term
@@ -151,7 +151,7 @@ def test_a_constant_is_proved_for_every_number_of_clients(
 
 
 def test_a_sign_for_all_m_is_decided_exactly() -> None:
-    M = symmetry.COUNT
+    M, nonnegative = symmetry.COUNT, symmetry.nonnegative
     assert nonnegative(M - 2) and nonnegative((M - 2) ** 2 * (M + 1)) and nonnegative(M**2 - 5 * M + 7)
     assert not nonnegative(M - Q(2001, 1000)) and not nonnegative((M - 3) * (M - 4)) and not nonnegative(2 - M)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, sign_of, value
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, nonnegative, sign_of, value
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, solve, tight
 
 _AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
@@ -87,11 +87,6 @@ def _semidefinite(matrix: list[list[Any]]) -> bool:
             for r in rest[1:]
         ]
     return True
-
-
-def nonnegative(function: Any) -> bool:
-    """Whether a rational function is >= 0 for all M >= 2, but for its poles."""
-    return not function or sign_of(function.numer * function.denom) > 0
 
 
 def _finite(function: Any) -> bool:
@@ -332,9 +327,6 @@ def _fraction(x: float) -> Fraction:
     return Fraction(round(float(x) * _PARTS), _PARTS)
 
 
-__all__ = ["Certificate", "certificate", "nonnegative", "proves"]
-
-
 # ------------------------------------------------------------------------------------------------ instances
 
 
@@ -366,7 +358,7 @@ def needed(family: Family, found: Instances) -> Any:
 def close(constant: Any, least: Any) -> bool:
     """Whether a proved constant is near one that is needed, or the same, for every number of clients."""
     apart = constant - least
-    near = ((least if nonnegative(least) else -least) * _CLOSE, FIELD.one / 10**6)
+    near = ((least if nonnegative(least) else -least) * 2 * _CLOSE, FIELD.one / 10**6)
     return any(nonnegative(one - apart) for one in near) and nonnegative(apart)
 
 
@@ -432,3 +424,6 @@ def _complementary(family: Family, proof: Certificate) -> Instances | None:
                     products[names[a], names[b]] = products.get((names[a], names[b]), FIELD.zero) + own
     found = Instances(products, dict(zip(values, solved[len(pairs) :], strict=True)))
     return found if needed(family, found) == proof.constant else None
+
+
+__all__ = ["Certificate", "Instances", "certificate", "close", "instances", "needed", "proves"]

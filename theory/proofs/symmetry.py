@@ -8,11 +8,11 @@ average of u_i . w_j over all permutations is then, with the means u, w and the 
 All Gram matrices of common vectors and means, and all V, occur for M >= 2.  So a programme becomes one in two blocks, and M
 is a number in its coefficients.
 
-How M enters.  In a parallel round a client's vector is v_m = a u_m + b u + c: own vectors u_m, means u over all clients,
-and common vectors c, with numbers a and b that are free of M.  A server's vector is M^p times the mean of such vectors over all
-clients or over S of them, p = 0 or 1.  A quantity is a product of two server's vectors, or M^p times the mean over clients of
-products of two vectors of one client; its coefficient at u_i . w_j, after the mean over all outcomes, is one number if i = j
-and another if not.  In means and deviations
+How M enters.  In a parallel round a client's vector is v_m = a u_m + b u + c: own vectors u_m, their means u over all
+clients, and common vectors c, with numbers a and b that are free of M.  A server's vector is M^p times the mean of such
+vectors over all clients or over S of them, p = 0 or 1.  A quantity is a product of two server's vectors, or M^p times the
+mean over clients of products of two vectors of one client; its coefficient at u_i . w_j, after the mean over all outcomes,
+is one number if i = j and another if not.  In means and deviations
 
     (1/M) sum over m of v_m . v'_m            has  (a + b) (a' + b') at u . w   and   a a' at V: no M;
     a sum in place of a mean                  gives a factor M, twice in a product of two sums;
@@ -49,10 +49,10 @@ from fedtheory.theory.statement import Statement
 FIELD, COUNT = field("M", QQ)  # rational functions of the number of clients, and that number
 COUNTS = range(2, 8)  # numbers of clients whose programmes give those of all others
 _FEW = 5  # of them fix a coefficient, as above
-_SHORT = 24  # of a function that is shown exactly
+_SHORT, _SHORT_NUMBER = 24, 7  # of a function, and of a number, that is shown exactly
 # gradients and values at a client's points and at x*; noise, bias and errors of compressors; memories
 _OF_CLIENT = re.compile(
-    r"(?P<kind>[fg](?=\d+[.*])|n\(|bias\(|e\(|bias e\(|(?![fg]\d)[a-z_]+(?=\d+$))(?P<client>\d+)(?P<rest>.*)"
+    r"(?P<kind>[fg](?=\d+[.*])|n\(|bias\(|e\(|bias e\(|(?![fg]\d)[a-z_]+(?=\d+\*?$))(?P<client>\d+)(?P<rest>.*)"
 )
 
 
@@ -331,12 +331,19 @@ def sign_of(polynomial: Any) -> int:
     return 1 if bool(shifted.LC() > 0) else -1
 
 
+def nonnegative(function: Any) -> bool:
+    """Whether a rational function is >= 0 for all M >= 2, but for its poles."""
+    return not function or sign_of(function.numer * function.denom) > 0
+
+
 def told(function: Any) -> str:
     """A rational function of M in words; long numbers with a few digits."""
-    if len(str(function)) < _SHORT:
-        return str(function)
     over, under = function.numer.as_expr(), function.denom.as_expr()
     lead = function.denom.LC
+    if function.numer.is_ground and function.denom.is_ground and len(str(function)) > _SHORT_NUMBER:
+        return f"{float(over / under):.4g}"
+    if len(str(function)) < _SHORT:
+        return str(function)
     p, q = (str(sympy.expand(one / lead).evalf(4)) for one in (over, under))
     return p if function.denom.is_ground else f"({p})/({q})"
 
@@ -350,14 +357,16 @@ class EverySearch:
 
     below  None where the smaller class has no names for what each client has
     place  numbers of the local step
+    at     all numbers, M as a symbol
     """
 
     above: Family
     below: Family | None
     sign: int
     place: Numbers
+    at: Mapping[sympy.Symbol, sympy.Expr]
 
-    def at(self, M: int) -> Search:
+    def of(self, M: int) -> Search:
         """The search for M clients.  Raises NotExchangeable where only the larger class has a programme."""
         if self.below is None:
             raise NotExchangeable("instances of the class cannot be found by symmetry")
@@ -398,13 +407,17 @@ def searches(
             break
     ats = {count: cases[0].at for count, cases in several.items()}
     same, *others = ats.values()
-    count_of = sympy.Integer(M) if M is not None else 2 + sympy.Symbol("m", nonnegative=True)
-    moving = {s for s in same if all(at[s] == count for count, at in ats.items())}
-    if any(at[s] != same[s] for at in others for s in same.keys() - moving):
+    symbol = COUNT.as_expr()
+    moving = {
+        s: e for s in same for e in (symbol, 1 / symbol) if all(at[s] == e.subs(symbol, n) for n, at in ats.items())
+    }
+    if any(at[s] != same[s] for at in others for s in same.keys() - moving.keys()):
         raise NotExchangeable(f"{statement.id}: other numbers of clients have other constants")
-    if violated := scenes.admitted(statement, {**same, **dict.fromkeys(moving, count_of)}):
+    count_of = sympy.Integer(M) if M is not None else 2 + sympy.Symbol("m", nonnegative=True)
+    if violated := scenes.admitted(statement, {**same, **{s: e.subs(symbol, count_of) for s, e in moving.items()}}):
         raise ValueError(f"{statement.id}: {violated}")
-    if any(moving & c.relation.free_symbols and not c.relation.free_symbols <= same.keys() for c in statement.when):
+    about = [c.relation.free_symbols for c in statement.when]
+    if any(moving.keys() & symbols and not symbols <= same.keys() for symbols in about):
         raise NotExchangeable(f"{statement.id}: the number of clients is in a condition on quantities of the round")
     found: dict[str, list[EverySearch]] = {}
     for cases in zip(*several.values(), strict=True):
@@ -413,9 +426,8 @@ def searches(
         for term, search in scenes.searches(statement, one).items():
             above = Family.of(search.above)
             below = above if search.below is search.above else Family.of(search.below)
-            found.setdefault(term, []).append(
-                EverySearch(above, below if known else None, search.sign, one.scene.place)
-            )
+            own = EverySearch(above, below if known else None, search.sign, one.scene.place, one.at)
+            found.setdefault(term, []).append(own)
     return found
 
 
@@ -437,10 +449,10 @@ class _EveryScene(Scene):
         return {monomial: one for monomial, one in found.items() if one[0]}
 
 
-def _case(several: Mapping[int, scenes.Case], moving: Collection[sympy.Symbol]) -> scenes.Case:
+def _case(several: Mapping[int, scenes.Case], moving: Mapping[sympy.Symbol, sympy.Expr]) -> scenes.Case:
     """The case of every number of clients; without the smaller class, if its clients are not exchangeable."""
     first = next(iter(several.values()))
-    at = {**first.at, **dict.fromkeys(moving, COUNT.as_expr())}
+    at = {**first.at, **moving}
     scene = _scene({M: one.scene for M, one in several.items()})
     within = {M: one.scene.within for M, one in several.items() if one.scene.within is not None}
     if within:

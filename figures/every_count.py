@@ -1,0 +1,86 @@
+"""The best constants of inequalities about a round for every number of clients, beside whole programmes for a few."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedtheory.bounds import worst_cases
+from fedtheory.figures.gallery import BLUE, GREY, RED, Drawn, Picture, canvas
+from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import every_record, scenes, symmetry
+from fedtheory.theory.proofs.every_record import Best
+from fedtheory.theory.proofs.tight import tight
+
+_WHOLE = (2, 3, 4)  # numbers of clients whose whole programmes are solved
+_LINE = np.unique(np.geomspace(2, 100, 40).round().astype(int))
+_MOST = 6  # inequalities
+
+
+def _moving(paper: str) -> dict[str, Best]:
+    """The inequalities on record whose best factor on the larger side depends on M, each checked."""
+    rounds, found = worst_cases.rounds(paper), {}
+    for entry, told in every_record.kept(paper).items():
+        whole = {term: own for term, own in (told or {}).items() if term == scenes.ALL}
+        for one in every_record.read(entry, whole, rounds):
+            if not (one.proved.numer.is_ground and one.proved.denom.is_ground):
+                found[entry] = one
+    return dict(list(found.items())[:_MOST])
+
+
+def _whole(entry: str, M: int) -> Fraction:
+    """The best factor from the programme of all clients, by an instance (Clarabel)."""
+    numbers, alike = every_record.numbers_of(entry)
+    statement = catalogue.find(entry.split()[0])
+    given = {**numbers, **dict.fromkeys((symmetry.letter(statement), *alike), Fraction(M))}
+    (case,) = scenes.cases_at(statement, worst_cases.rounds(statement.paper), given)
+    search = scenes.searches(statement, case)[scenes.ALL]
+    return search.sign * tight(search.below).lower
+
+
+def draw(paper: str) -> Drawn:
+    """A panel for each inequality: the proved function of M, and dots for whole programmes."""
+    found = _moving(paper)
+    figure, axes = canvas(-(-len(found) // 2), 2, width=8.3, height=0.6 + 2.1 * -(-len(found) // 2), sharex=True)
+    rows: list[dict[str, Any]] = []
+    for axis, (entry, one) in zip(axes.flat, found.items(), strict=False):
+        line = [float(symmetry.value(one.proved, int(M))) for M in _LINE]
+        dots = [float(_whole(entry, M)) for M in _WHOLE]
+        axis.axhline(1, color=GREY, lw=0.8, label="stated")
+        axis.plot(
+            _LINE,
+            line,
+            color=BLUE,
+            label="proved for every M, and needed" if one.least is not None else "proved for every M",
+        )
+        axis.plot(_WHOLE, dots, "o", color=RED, ms=4, label="whole programme")
+        id_, *numbers = entry.split()
+        axis.set_title(f"{id_.partition('.')[2]}: {one.told}\n{', '.join(numbers)}", fontsize=8)
+        axis.set(xscale="log", ylabel="best / stated")
+        several = (("proved", _LINE, line), ("whole programme", _WHOLE, dots))
+        rows += [
+            {"inequality": entry, "what": what, "M": int(M), "factor": x}
+            for what, counts, factors in several
+            for M, x in zip(counts, factors, strict=True)
+        ]
+    for axis in axes.flat[len(found) :]:
+        axis.set_axis_off()
+    for axis in axes[-1]:
+        axis.set_xlabel("number of clients M")
+    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.suptitle(f"{paper}: the best constant for every number of clients", fontsize=10)
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def picture(paper: str) -> Picture:
+    """The picture of a paper."""
+    return Picture(
+        f"{paper}_constants_for_every_count",
+        "The best factor on the larger side of an inequality about a round, as a function of the number of clients: proved "
+        "for all M >= 2 by multipliers that are rational functions of M, and needed by instances. The dots are the "
+        "programmes of 2, 3 and 4 clients, solved without symmetry.",
+        lambda full: draw(paper),
+    )
