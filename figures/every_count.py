@@ -31,14 +31,14 @@ def _moving(paper: str) -> dict[str, Best]:
     return dict(list(found.items())[:_MOST])
 
 
-def _whole(entry: str, M: int) -> Fraction:
+def _whole(entry: str, M: int) -> float:
     """The best factor from the programme of all clients, by an instance (Clarabel)."""
     numbers, alike = every_record.numbers_of(entry)
     statement = catalogue.find(entry.split()[0])
     given = {**numbers, **dict.fromkeys((symmetry.letter(statement), *alike), Fraction(M))}
     (case,) = scenes.cases_at(statement, worst_cases.rounds(statement.paper), given)
     search = scenes.searches(statement, case)[scenes.ALL]
-    return search.sign * tight(search.below).lower
+    return round(float(search.sign * tight(search.below).lower), 4)  # the solver has more digits, other ones elsewhere
 
 
 def draw(paper: str) -> Drawn:
@@ -48,7 +48,7 @@ def draw(paper: str) -> Drawn:
     rows: list[dict[str, Any]] = []
     for axis, (entry, one) in zip(axes.flat, found.items(), strict=False):
         line = [float(symmetry.value(one.proved, int(M))) for M in _LINE]
-        dots = [float(_whole(entry, M)) for M in _WHOLE]
+        dots = [_whole(entry, M) for M in _WHOLE]
         axis.axhline(1, color=GREY, lw=0.8, label="stated")
         axis.plot(
             _LINE,

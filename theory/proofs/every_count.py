@@ -423,7 +423,8 @@ def _complementary(family: Family, proof: Certificate) -> Instances | None:
                 if own:
                     products[names[a], names[b]] = products.get((names[a], names[b]), FIELD.zero) + own
     found = Instances(products, dict(zip(values, solved[len(pairs) :], strict=True)))
-    return found if needed(family, found) == proof.constant else None
+    least = needed(family, found)
+    return found if least is not None and least == proof.constant else None  # 0 equals None in sympy
 
 
 __all__ = ["Certificate", "Instances", "certificate", "close", "instances", "needed", "proves"]

@@ -8,7 +8,7 @@ again, exactly, for all M >= 2; the solver is not needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -117,6 +117,12 @@ def numbers_of(entry: str) -> tuple[dict[str, Fraction], list[str]]:
     return {name: Fraction(value) for name, value in pairs if name not in alike}, alike
 
 
+def entry_of(id_: str, numbers: Mapping[str, Fraction], alike: Collection[str]) -> str | None:
+    """The entry for these numbers; None if there is none."""
+    same = (entry for entry in kept(id_.partition(".")[0]) if entry.split()[0] == id_)
+    return next((entry for entry in same if numbers_of(entry) == (dict(numbers), list(alike))), None)
+
+
 def searches(entry: str, rounds: Rounds | None) -> Mapping[str, EverySearch]:
     """The programmes of an entry, by term.  Raises ValueError for a statement about single local steps."""
     numbers, alike = numbers_of(entry)
@@ -215,4 +221,4 @@ def _read(told: Any) -> Any:
     return FIELD(over) / FIELD(under)
 
 
-__all__ = ["Best", "best", "checked", "file_of", "found", "kept", "numbers_of", "read", "searches", "text"]
+__all__ = ["Best", "best", "checked", "entry_of", "file_of", "found", "kept", "numbers_of", "read", "searches", "text"]

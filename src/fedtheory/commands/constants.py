@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -134,7 +135,14 @@ def tight(
             raise ValueError(f"{name}={x}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
     rounds = worst_cases.rounds(statement.paper)
     if every:
-        _for_every(id_, symmetry.searches(statement, rounds, numbers, alike), as_json)
+        from fedtheory.theory.proofs import every_record
+
+        entry = every_record.entry_of(id_, numbers, alike)
+        if entry is not None:
+            known = every_record.kept(statement.paper)[entry] or {}
+            _show([(one.term, one) for one in every_record.read(entry, known, rounds)], as_json)
+        else:
+            _show(list(_proofs(id_, symmetry.searches(statement, rounds, numbers, alike))), as_json)
         return
     told: list[tuple[scenes.Numbers, str, scenes.Search]] = []
     if M is not None and M.denominator == 1 and M not in range(symmetry.COUNTS[-1] + 1):
@@ -172,17 +180,20 @@ def tight(
     console().print(table)
 
 
-def _for_every(id_: str, searches: Any, as_json: bool) -> None:
-    """Show the best factor on each term for every number of clients."""
+def _proofs(id_: str, searches: Any) -> Iterator[tuple[str, Any]]:
+    """The best factor on each term for every number of clients, or why none was found."""
     from fedtheory.theory.proofs import every_record
     from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 
-    found: list[Any] = []
     for term, one in ((term, one) for term, several in searches.items() for one in several):
         try:
-            found.append((term + _at(one.place), every_record.best(id_, term, one)))
+            yield term + _at(one.place), every_record.best(id_, term, one)
         except (NotSolved, Unbounded) as error:
-            found.append((term + _at(one.place), str(error)))
+            yield term + _at(one.place), str(error)
+
+
+def _show(found: list[tuple[str, Any]], as_json: bool) -> None:
+    """Show factors for every number of clients."""
     if as_json:
         print_json([_proved(term, one) for term, one in found])
         return
