@@ -19,7 +19,7 @@ from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
 from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, nonnegative, sign_of, value
-from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, solve, tight
+from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, positive_semidefinite, solve, tight
 
 _AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
 _DEGREES = (0, 1, 2)  # of constants and multipliers
@@ -77,6 +77,8 @@ def _semidefinite(matrix: list[list[Any]]) -> bool:
 
     A pivot may vanish at single M: there the matrix is a limit of positive semidefinite ones.
     """
+    if all(x.numer.is_ground and x.denom.is_ground for row in matrix for x in row):
+        return positive_semidefinite([[value(x, 2) for x in row] for row in matrix])
     rest = matrix
     while rest:
         pivot, row = rest[0][0], rest[0]
@@ -91,7 +93,7 @@ def _semidefinite(matrix: list[list[Any]]) -> bool:
 
 def _finite(function: Any) -> bool:
     """Whether a rational function has no pole where M >= 2."""
-    return sign_of(function.denom) != 0 and function.denom(2) != 0
+    return bool(function.denom.is_ground) or (sign_of(function.denom) != 0 and function.denom(2) != 0)
 
 
 # ------------------------------------------------------------------------------------------------ the search

@@ -8,7 +8,7 @@ again, exactly, for all M >= 2; the solver is not needed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -23,7 +23,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import symmetry
 from fedtheory.theory.proofs.every_count import Certificate, Instances, certificate, close, instances, needed, proves
 from fedtheory.theory.proofs.scenes import Rounds
-from fedtheory.theory.proofs.symmetry import COUNT, FIELD, EverySearch, Family
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FEW, FIELD, EverySearch, Family
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 from fedtheory.theory.statement import Bound, Statement, defined
 
@@ -53,6 +53,11 @@ class Best:
         return self.proof.constant * self.search.sign
 
     @property
+    def stated(self) -> sympy.Expr:
+        """The stated term, with M as a symbol; 0 for all terms together."""
+        return _coefficient(catalogue.find(self.id), self.term, self.search) or sympy.S.Zero
+
+    @property
     def exact(self) -> bool:
         """Whether the two are the same function."""
         return bool(self.least is not None and self.least == self.proved)
@@ -60,11 +65,11 @@ class Best:
     @property
     def told(self) -> str:
         """The two factors, as one where they are the same or told with few digits."""
-        proved, least = symmetry.told(self.proved), None if self.least is None else symmetry.told(self.least)
-        enough = "<=" if self.search.sign > 0 else ">="
-        if least is None:
-            return f"{enough} {proved}"
-        return proved if self.exact or least == proved else f"{least} to {proved}"
+        proved = symmetry.told(self.proved)
+        if self.least is None:
+            return f"{'<=' if self.search.sign > 0 else '>='} {proved}"
+        same = self.exact or symmetry.rounded(self.least) == symmetry.rounded(self.proved)
+        return proved if same else f"{symmetry.told(self.least)} to {proved}"
 
     @property
     def sharper(self) -> Mapping[str, Any]:
@@ -123,10 +128,13 @@ def entry_of(id_: str, numbers: Mapping[str, Fraction], alike: Collection[str]) 
     return next((entry for entry in same if numbers_of(entry) == (dict(numbers), list(alike))), None)
 
 
-def searches(entry: str, rounds: Rounds | None) -> Mapping[str, EverySearch]:
-    """The programmes of an entry, by term.  Raises ValueError for a statement about single local steps."""
+def searches(entry: str, rounds: Rounds | None, counts: Sequence[int] = COUNTS[:FEW]) -> Mapping[str, EverySearch]:
+    """The programmes of an entry, by term, from these numbers of clients.
+
+    Raises ValueError for a statement about single local steps.
+    """
     numbers, alike = numbers_of(entry)
-    found = symmetry.searches(catalogue.find(entry.split()[0]), rounds, numbers, alike)
+    found = symmetry.searches(catalogue.find(entry.split()[0]), rounds, numbers, alike, counts=counts)
     if any(len(several) > 1 for several in found.values()):
         raise ValueError(f"{entry}: expected a statement about a whole round")
     return {term: one for term, (one,) in found.items()}
@@ -177,7 +185,7 @@ def best(id_: str, term: str, search: EverySearch) -> Best:
 def found(entry: str, rounds: Rounds | None, say: Callable[[str], None]) -> dict[str, Told]:
     """Certificates and instances for each term of an entry for which they are found, as JSON."""
     every: dict[str, Told] = {}
-    for term, search in searches(entry, rounds).items():
+    for term, search in searches(entry, rounds, COUNTS).items():
         try:
             one = best(entry.split()[0], term, search)
         except (NotSolved, Unbounded) as error:

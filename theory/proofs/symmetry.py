@@ -48,7 +48,7 @@ from fedtheory.theory.statement import Statement
 
 FIELD, COUNT = field("M", QQ)  # rational functions of the number of clients, and that number
 COUNTS = range(2, 8)  # numbers of clients whose programmes give those of all others
-_FEW = 5  # of them fix a coefficient, as above
+FEW = 5  # of them fix a coefficient, as above
 _SHORT, _SHORT_NUMBER = 24, 7  # of a function, and of a number, that is shown exactly
 # gradients and values at a client's points and at x*; noise, bias and errors of compressors; memories
 _OF_CLIENT = re.compile(
@@ -279,9 +279,9 @@ def fitted(values: Mapping[int, Fraction]) -> Any:
 
     Raises NotExchangeable for fewer than five numbers of clients, which would not fix it, and where others do not agree.
     """
-    if len(values) < _FEW:
-        raise NotExchangeable(f"rounds of {len(values)} numbers of clients: expected {_FEW}, which fix how M enters")
-    fixed = dict(list(values.items())[:_FEW])
+    if len(values) < FEW:
+        raise NotExchangeable(f"rounds of {len(values)} numbers of clients: expected {FEW}, which fix how M enters")
+    fixed = dict(list(values.items())[:FEW])
     if len({*fixed.values()}) == 1:
         found = _number(next(iter(fixed.values())))
     else:
@@ -323,6 +323,8 @@ def _(function: FracElement) -> int:
 @cache
 def sign_of(polynomial: Any) -> int:
     """The sign of a polynomial for all M > 2; 0 where it has several, or a root."""
+    if polynomial.is_ground:
+        return 1 if polynomial.LC > 0 else -1
     m = sympy.Symbol("m")
     shifted = sympy.Poly(polynomial.as_expr().subs(COUNT.as_expr(), m + 2), m, domain=QQ)
     signs = {c > 0 for c in shifted.all_coeffs() if c != 0}
@@ -338,13 +340,16 @@ def nonnegative(function: Any) -> bool:
 
 def told(function: Any) -> str:
     """A rational function of M in words; long numbers with a few digits."""
+    short = _SHORT_NUMBER if function.numer.is_ground and function.denom.is_ground else _SHORT
+    return str(function) if len(str(function)) <= short else rounded(function)
+
+
+def rounded(function: Any) -> str:
+    """A rational function of M with four digits."""
     over, under = function.numer.as_expr(), function.denom.as_expr()
-    lead = function.denom.LC
-    if function.numer.is_ground and function.denom.is_ground and len(str(function)) > _SHORT_NUMBER:
+    if function.numer.is_ground and function.denom.is_ground:
         return f"{float(over / under):.4g}"
-    if len(str(function)) < _SHORT:
-        return str(function)
-    p, q = (str(sympy.expand(one / lead).evalf(4)) for one in (over, under))
+    p, q = (str(sympy.expand(one / function.denom.LC).evalf(4)) for one in (over, under))
     return p if function.denom.is_ground else f"({p})/({q})"
 
 
@@ -388,21 +393,23 @@ def searches(
     numbers: Mapping[str, Fraction],
     alike: Collection[str] = (),
     M: int | None = None,
+    counts: Sequence[int] = COUNTS,
 ) -> dict[str, list[EverySearch]]:
     """`scenes.searches` for M clients, or for every M >= 2, from those for a few: for each term one for each scene.
 
     numbers  without that of the clients
     alike    names of numbers that are that of the clients, such as those that take part in a round
+    counts   five numbers of clients fix the programmes, further ones must agree
 
     Raises ValueError as `scenes.cases_at` does, also for conditions that do not hold for M; NotExchangeable as `family`.
     """
     several: dict[int, list[scenes.Case]] = {}
-    for count in COUNTS:
+    for count in counts:
         try:
             given = {**numbers, **dict.fromkeys((letter(statement), *alike), Fraction(count))}
             several[count] = scenes.cases_at(statement, rounds, given)
         except ValueError:
-            if len(several) < _FEW:
+            if len(several) < FEW:
                 raise
             break
     ats = {count: cases[0].at for count, cases in several.items()}
