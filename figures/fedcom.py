@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodF
 from numpy.typing import NDArray
 
 from fedtheory.bounds.fedcom import rate_table
-from fedtheory.figures import best_constants, bound_against_run, rate_tables
+from fedtheory.figures import best_constants, bound_against_run, every_count, rate_tables
 from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
 from fedtheory.figures.styles import CORRECTED, PRINTED, mark_all
@@ -616,6 +616,7 @@ THEOREMS = ("thmD4", "thmD7", "thmD9", "thmE4", "thmE6", "thmE9")
 
 FIGURES = [
     best_constants.picture("fedcom"),
+    every_count.picture("fedcom"),
     rate_tables.picture("fedcom_table5_as_an_experiment", "fedcom.tab5", rate_table.EXPERIMENTS, rate_table.MISSING),
     rate_tables.picture("fedcom_table6_as_an_experiment", "fedcom.tab6", rate_table.EXPERIMENTS, rate_table.MISSING),
     Picture(

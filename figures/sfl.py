@@ -13,7 +13,15 @@ from sympy import Rational
 
 from fedtheory.bounds import evaluate, sharpening, tune
 from fedtheory.bounds.sfl import ARENAS, rate_table
-from fedtheory.figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
+from fedtheory.figures import (
+    beside_networks,
+    best_constants,
+    bound_against_run,
+    every_count,
+    rate_tables,
+    trade_off,
+    winners,
+)
 from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
 from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED
 from fedtheory.simulations import data, partitions, run, start
@@ -300,6 +308,7 @@ def _sharpened(full: bool) -> Drawn:
 
 FIGURES = [
     best_constants.picture("sfl"),
+    every_count.rates("sfl.thm2.general_convex"),
     *winners.PICTURES,
     *beside_networks.PICTURES,
     rate_tables.picture("sfl_table1_as_an_experiment", "sfl.table1", rate_table.EXPERIMENTS, rate_table.MISSING),

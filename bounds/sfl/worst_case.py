@@ -213,11 +213,12 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     outcomes = 1 if at.get(s.sigma) == 0 else tosses(at[s.S] * at[s.K])
     orders = sympy.binomial(at[s.M], at[s.S]) * (1 if parallel else sympy.factorial(at[s.S]))
     steps = orders ** at.get(s.R, 1) * outcomes * at[s.S] * at[s.K]
-    enumerable(statement, "local steps in all outcomes", steps, _MOST)
+    enumerable(statement, "local steps in all outcomes", steps, _MOST_NOISE if parallel and outcomes > 1 else _MOST)
     return {s.sigma: s.sigma} | at
 
 
 _MOST = 64
+_MOST_NOISE = 6 * 2**6  # parallel clients with noise, a step each: no outcome is at points of its own
 
 
 def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:

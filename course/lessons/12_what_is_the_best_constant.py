@@ -21,9 +21,10 @@ def _():
     from fedtheory.bounds import worst_cases
     from fedtheory.figures.gallery import BLACK, BLUE, GREY, ORANGE, RED, SKY
     from fedtheory.theory import catalogue
+    from fedtheory.theory.proofs import every_record, symmetry
     from fedtheory.theory.proofs.arithmetic import implied
     from fedtheory.theory.proofs.gram import NOTHING, vector
-    from fedtheory.theory.proofs.scenes import ALL, Case, Function, FunctionClass, best, searches
+    from fedtheory.theory.proofs.scenes import ALL, Case, Function, FunctionClass, best, cases_at, searches
     from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
     from fedtheory.theory.proofs.vectors import Point, smooth_convex
     from fedtheory.theory.statement import Status, Verdict, at_most
@@ -49,12 +50,14 @@ def _():
         Verdict,
         at_most,
         best,
+        cases_at,
         catalogue,
         ceil,
         check,
         choice,
         combinations,
         drawn,
+        every_record,
         floor,
         implied,
         minimize_scalar,
@@ -65,6 +68,7 @@ def _():
         searches,
         smooth_convex,
         statement,
+        symmetry,
         sympy,
         tight,
         told,
@@ -1805,6 +1809,96 @@ def _(check, question_12):
 
 
 @app.cell(hide_code=True)
+def _(mo, statement):
+    mo.vstack(
+        [
+            mo.md(r"""
+    ## For every number of clients
+
+    Must it be a number for each $M$? The clients are *exchangeable*: give them other names, and the programme is the same. So
+    the mean of an instance over all permutations is an instance, and the mean of a proof is a proof. What remains of vectors
+    $u_1,\dots,u_M$ and $w_1,\dots,w_M$ of the clients are the means $u,w$ and the number
+    $V(u,w)=\frac1M\sum_m\langle u_m-u,\,w_m-w\rangle$:
+
+    $$\frac1M\sum_m\langle u_m,w_m\rangle=\langle u,w\rangle+V(u,w),\qquad
+    \frac1{M(M-1)}\sum_{i\ne j}\langle u_i,w_j\rangle=\langle u,w\rangle-\frac{V(u,w)}{M-1}.$$
+
+    The programme has the same size for every $M$, and $M$ is a symbol in it. Take the mean of $M$ compressed messages, with
+    one local step. Client $m$ sends $g+e_m$ with $\mathbb E\,e_m=0$ and $\mathbb E\|e_m\|^2\le q\|g\|^2$.
+    """),
+            statement("fedcom.lemmaD1.corrected"),
+        ]
+    )
+    return
+
+
+@app.cell
+def _(ALL, Fraction, cases_at, catalogue, every_record, searches, tight, worst_cases):
+    MESSAGES = catalogue.find("fedcom.lemmaD1.corrected")
+    of_fedcom, numbers = worst_cases.rounds("fedcom"), {"tau": 1, "L": 1, "q": 1, "eta": Fraction(1, 2), "sigma": 0}
+    # on record, and checked again here: the factor, its multipliers, and instances, all rational functions of M
+    every_M = next(one for one in every_record.checked(MESSAGES, of_fedcom) if one.term == ALL)
+
+    def whole(M):
+        """The best factor on the right side from the programme of all M clients."""
+        given = {name: Fraction(x) for name, x in {**numbers, "m": M}.items()}
+        (case,) = cases_at(MESSAGES, of_fedcom, given)
+        return tight(searches(MESSAGES, case)[ALL].above)
+
+    return every_M, whole
+
+
+@app.cell(hide_code=True)
+def _(ends, every_M, mo, symmetry, whole):
+    _rows = "\n".join(
+        f"| {M} | {' | '.join(ends(whole(M)))} | {float(symmetry.value(every_M.proved, M)):.5f} |" for M in (2, 3, 4)
+    )
+    _proof = ", ".join(f"${x}$ for *{name}*" for name, x in every_M.proof.multipliers.items())
+    mo.md(
+        rf"""
+    At $L\eta=\tfrac12$, $q=1$ the right side can be multiplied by ${symmetry.told(every_M.proved)}$, for every $M\ge2$. The
+    whole proof is one multiplier: {_proof}. An instance needs this factor for every $M$, so there is no better one.
+    The whole programmes of a few clients agree:
+
+    | $M$ | best factor, at least | at most | the formula |
+    |---:|---:|---:|---:|
+    """
+        + _rows
+    )
+    return
+
+
+@app.cell(hide_code=True)
+def _(mo):
+    mo.md(r"""
+    **Exercise 12.13.** Prove it by hand, for all $L\eta$ and $q$: how large can $\mathbb E\|\frac1M\sum_m(g+e_m)\|^2$ be, as a
+    multiple of $\|g\|^2$? Divide it by the coefficient in Lemma D.1 for $\tau=1$.
+    """)
+    return
+
+
+@app.function
+def best_factor(M, q, L_eta):
+    # student: return ...  # your turn
+    # solution
+    return (1 + q / M) / (1 + ((q + 1) * (L_eta + 1) - 1) / M)
+    # end
+
+
+@app.cell(hide_code=True)
+def _(check, every_M, symmetry):
+    answer_13 = check(
+        "12.13",
+        lambda M: best_factor(M, 1, 0.5),
+        lambda M: float(symmetry.value(every_M.proved, int(M))),
+        at=[(2,), (3,), (1000,)],
+        hint=r"The errors are independent and have mean zero. So $V$ and the mean of the $e_m$ count $\frac1M$ times: the square of a mean of independent vectors.",
+    )
+    answer_13
+    return (answer_13,)
+
+
+@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **To take away.** (1) The interpolation conditions are all that is true about finitely many points of a smooth convex
@@ -1812,7 +1906,8 @@ def _(mo):
     function, its dual solution is a proof. Round both to fractions and check them: only the checks count. (4) A chain of
     tight inequalities need not be tight. (5) There are many proofs: leave conditions out until the multipliers are simple.
     (6) The best constant may be a supremum that no function attains. (7) A formula is guessed from numbers and proved with
-    symbols. (8) First choose the inequality, then make it tight.
+    symbols. (8) First choose the inequality, then make it tight. (9) Symmetry makes a programme small: with means and
+    deviations of exchangeable clients, one proof holds for every number of them.
     """)
     return
 
@@ -1823,6 +1918,7 @@ def _(
     answer_10,
     answer_11,
     answer_12,
+    answer_13,
     answer_2,
     answer_3,
     answer_4,
@@ -1846,6 +1942,7 @@ def _(
         answer_10,
         answer_11,
         answer_12,
+        answer_13,
     ]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -2,7 +2,8 @@
 
     fedtheory record brackets [PAPER ...]
 
-A report reads these brackets and verifies them exactly, which is fast; what is not in a file it solves.
+A report reads these brackets and verifies them exactly, which is fast; what is not in a file it solves.  Constants for
+every number of clients are in files of their own, whose entries are chosen: one that is null is found.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from fedtheory.bounds import worst_cases
 from fedtheory.figures import files
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs import scenes
+from fedtheory.theory.proofs import every_record, scenes
 from fedtheory.theory.proofs.scenes import Rounds
 from fedtheory.theory.proofs.tight import NotSolved, Programme, Unbounded, tight
 from fedtheory.theory.readings import additions
@@ -74,4 +75,23 @@ def write(paper: str, progress: Any = None) -> None:
     print(f"written: {file}, {len(found)} brackets")
 
 
-__all__ = ["needed", "write"]
+def write_every(paper: str, progress: Any = None) -> None:
+    """Write a paper's file of constants for every number of clients: entries that still hold, others found anew."""
+    rounds, before = worst_cases.rounds(paper), every_record.kept(paper)
+    found: dict[str, Any] = {}
+    for done, (entry, told) in enumerate(before.items(), start=1):
+        try:
+            found[entry] = told if told and list(every_record.read(entry, told, rounds)) else None
+        except ValueError:
+            found[entry] = None
+        if found[entry] is None:
+            found[entry] = every_record.found(entry, rounds, lambda says: print(says, file=sys.stderr))
+        if progress is not None:
+            progress(f"{paper}, every number of clients", done, len(before))
+    if found:
+        file = every_record.file_of(paper)
+        files.write(file, every_record.text(found).encode())
+        print(f"written: {file}, {len(found)} statements")
+
+
+__all__ = ["needed", "write", "write_every"]

@@ -62,7 +62,9 @@ class Answer:
         if self.witness:
             lines.append(f"  {in_one_line(self.witness)}")
         for kind, verdict in self.evidence.items():
-            if verdict.best:
+            if kind == _EVERY:
+                lines.append(f"  {verdict.says}")
+            elif verdict.best:
                 where, terms = list(verdict.best.items())[-1]
                 room = ", ".join(f"{name} x {high:.4g}" for name, (_, high) in terms.items())
                 lines.append(f"  best constants ({where}): {room}")
@@ -72,22 +74,26 @@ class Answer:
 
 
 _WIDE = 500
+_EVERY = "every_count"
 
 
 def _shortened(line: str) -> str:
     return line if len(line) <= _WIDE else f"{line[: _WIDE - 4]} ..."
 
 
-def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
+def check(claim: Any, when: Any = (), given: Any = (), for_all: str | None = None) -> Answer:
     """Whether an inequality holds.
 
     claim  between points, values and gradients of functions (`points`, `function`): for all of them, in every dimension; or
            between quantities of a round or of a run (`round`)
     when   a condition on the constants, or several
     given  of points and functions: further inequalities that hold; of a round: assumptions instead of the usual ones
+    for_all  "M": of a round, also the best factor on the larger side for every number of clients, with its proof
 
-    Raises ValueError for what is no inequality.
+    Raises ValueError for what is no inequality, and for another `for_all`.
     """
+    if for_all not in (None, "M"):
+        raise ValueError(f'for_all = {for_all!r}: expected "M", the number of clients')
     claim, several = exact(claim), [exact(one) for one in ([when] if isinstance(when, Relational) else when)]
     if claim in (sympy.true, sympy.false):
         verdict = inequalities.decided(claim)
@@ -96,6 +102,8 @@ def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
         raise ValueError(f"{claim!r}: expected an inequality, such as f(x) - f(y) <= f.grad(x).dot(x - y)")
     told = plain(claim)
     rounds = {type(s).round for s in claim.free_symbols if isinstance(s, _Asked)}
+    if for_all and not rounds:
+        raise ValueError(f"{told}: expected an inequality about a round, which has clients")
     if not rounds:
         own = [exact(one) for one in ([given] if isinstance(given, Relational) else given)]
         verdict = inequalities.decided(claim, several, own)
@@ -104,7 +112,7 @@ def check(claim: Any, when: Any = (), given: Any = ()) -> Answer:
         raise ValueError(f"{told}: expected quantities of one round")
     (asked,) = rounds
     assert asked is not None
-    return asked.decided(claim, several, list(given))
+    return asked.decided(claim, several, list(given), for_all is not None)
 
 
 # ------------------------------------------------------------------------------------------------------- rounds and runs
@@ -153,8 +161,11 @@ class Round:
         kind = "convex" if self.convex else "smooth"
         return f"a round of {self.name} on {kind} functions, {'with' if self.noisy else 'without'} noise"
 
-    def decided(self, claim: Any, when: Sequence[Any], given: Sequence[Assumption]) -> Answer:
-        """A claim by the evidence that can decide it: units, exact search, worst case, search for the tightest run."""
+    def decided(self, claim: Any, when: Sequence[Any], given: Sequence[Assumption], every: bool = False) -> Answer:
+        """A claim by the evidence that can decide it: units, exact search, worst case, search for the tightest run.
+
+        every  also by constants for every number of clients
+        """
         plainly = {s: vocabulary.SYMBOLS[s.name].sympy for s in claim.free_symbols if isinstance(s, _Asked)}
         symbols = claim.free_symbols.union(*(one.free_symbols for one in when if isinstance(one, Relational)))
         name = f"claim{next(_NUMBER)}"
@@ -163,18 +174,20 @@ class Round:
             own.algorithm(partial(self.algorithm, **self.settings) if self.settings else self.algorithm, self.name)
             said = own.lemma(claim.xreplace(plainly), "claim", when=when, given=given or self._usual(symbols))
             (checked,) = own.check(said).checked
+            more = {_EVERY: for_every_count(said)} if every else {}
         finally:
             plugins.remove(name)
-        evidence = {e.kind: v for e, v in checked.verdicts}
+        evidence = {e.kind: v for e, v in checked.verdicts} | more
         told = plain(claim.xreplace({vocabulary.h: sympy.Symbol("h")}))
         if checked.against:
             one, verdict = min(checked.against, key=lambda pair: pair[0].kind != "units")
             says = f"{one.kind.replace('_', ' ')}: {verdict.says}"
             return Answer(told, checked.status, says, verdict.witness, evidence)
+        own_says = {kind: v for kind, v in evidence.items() if kind != _EVERY}
         says = "; ".join(
-            f"{kind.replace('_', ' ')}: {v.says}" for kind, v in evidence.items() if v.status is checked.status
+            f"{kind.replace('_', ' ')}: {v.says}" for kind, v in own_says.items() if v.status is checked.status
         )
-        left = "; ".join(v.says for v in evidence.values() if v.status in (Status.OPEN, Status.ERROR))
+        left = "; ".join(v.says for v in own_says.values() if v.status in (Status.OPEN, Status.ERROR))
         return Answer(told, checked.status, says or left or "nothing that was tried can decide it", {}, evidence)
 
     def _usual(self, symbols: set[Any]) -> list[Assumption]:
@@ -186,6 +199,41 @@ class Round:
         if vocabulary.zeta in symbols:
             found.append(vocabulary.heterogeneity)
         return found
+
+
+def for_every_count(statement: Statement) -> Verdict:
+    """The best factor on the larger side of a claim about a round, for every number of clients, at the other numbers to try.
+
+    Tested where the factor 1 is enough for all of these, refuted where instances need more for every number of clients.
+    """
+    from fedtheory.bounds import worst_cases
+    from fedtheory.theory.proofs import every_record, scenes, symmetry
+
+    rounds = worst_cases.rounds(statement.paper)
+    if rounds is None or statement.id.partition(".")[2] not in rounds.names:
+        return Verdict(
+            Status.OPEN, f"{statement.id} is not about one round in vectors: expected a bound on its quantities"
+        )
+    M = symmetry.letter(statement)
+    told: dict[str, str] = {}
+    enough, too_small = True, False
+    for case in scenes.cases(statement, rounds):
+        alike = [n for n in ("S",) if n in case.numbers and case.numbers[n] == case.numbers[M]]
+        numbers = {name: x for name, x in case.numbers.items() if name not in (M, *alike)}
+        where = ", ".join([*(f"{name} = {x}" for name, x in numbers.items()), *(f"{name} = {M}" for name in alike)])
+        try:
+            one = every_record.best(
+                statement.id, scenes.ALL, symmetry.searches(statement, rounds, numbers, alike)[scenes.ALL][0]
+            )
+        except (KeyError, ValueError) as error:
+            told[where], enough = f"not found ({error})", False
+            continue
+        told[where] = one.told
+        enough = enough and symmetry.nonnegative(1 - one.proved)
+        too_small = too_small or (one.least is not None and not symmetry.nonnegative(1 - one.least))
+    status = Status.REFUTED if too_small else Status.TESTED if enough and told else Status.OPEN
+    shown = "; ".join(f"{factor} at {where}" for where, factor in told.items())
+    return Verdict(status, f"for every {M} >= 2, best / stated: {shown or 'no numbers to try meet the conditions'}")
 
 
 def round(

@@ -14,7 +14,7 @@ from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
 from fedtheory.simulations.exact.trace import Trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes, symmetry
-from fedtheory.theory.proofs.every_count import certificate, nonnegative, proves
+from fedtheory.theory.proofs.every_count import certificate, proves
 from fedtheory.theory.proofs.gram import Quadratic, summed, total, vector
 from fedtheory.theory.proofs.scenes import FunctionClass
 from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
@@ -67,8 +67,8 @@ def test_the_reduced_programme_has_the_bracket_of_the_whole_one(
         given = {**numbers, **dict.fromkeys((count, *alike), Q(M))}
         return scenes.searches(statement, scenes.cases_at(statement, rounds, given)[0])[scenes.ALL].above
 
-    every = symmetry.family({M: whole(M) for M in symmetry.COUNTS[:-1]})
-    assert every.at(8) == symmetry.reduced(whole(8), 8), "from smaller numbers of clients"
+    every = symmetry.searches(statement, rounds, numbers, alike)[scenes.ALL][0].above
+    assert every.at(8) == symmetry.reduced(whole(8), 8), "from smaller numbers of clients, M a symbol in the claim"
     for M in (2, 3, 4):
         programme, small = whole(M), every.at(M)
         assert small == symmetry.reduced(programme, M) and len(small.vectors) <= 8
@@ -100,7 +100,7 @@ def scaffold(M: int) -> Programme:
 
 
 def test_a_round_of_scaffold_has_one_best_constant_for_every_number_of_clients() -> None:
-    every = symmetry.family({M: scaffold(M) for M in range(2, 6)})
+    every = symmetry.family({M: scaffold(M) for M in range(2, 7)})
     assert every.constant
     found, whole = tight(every.at(10**6)), tight(scaffold(3))
     assert float(abs(found.upper - whole.upper)) < 1e-5
@@ -116,7 +116,7 @@ def test_noise_of_a_million_clients() -> None:
     del numbers["sigma"]
     for term, several in symmetry.searches(statement, rounds, numbers).items():
         try:
-            best = scenes.best(several[0].at(10**6), "sfl")
+            best = scenes.best(several[0].of(10**6), "sfl")
         except Unbounded:
             continue
         assert best.proves, term
@@ -151,7 +151,7 @@ def test_a_constant_is_proved_for_every_number_of_clients(
 
 
 def test_a_sign_for_all_m_is_decided_exactly() -> None:
-    M = symmetry.COUNT
+    M, nonnegative = symmetry.COUNT, symmetry.nonnegative
     assert nonnegative(M - 2) and nonnegative((M - 2) ** 2 * (M + 1)) and nonnegative(M**2 - 5 * M + 7)
     assert not nonnegative(M - Q(2001, 1000)) and not nonnegative((M - 3) * (M - 4)) and not nonnegative(2 - M)
 
@@ -165,6 +165,16 @@ def test_the_clients_must_be_exchangeable() -> None:
     programme = Programme(one.square, one.square + other.square, {})
     with pytest.raises(symmetry.NotExchangeable, match="change places"):
         symmetry.reduced(programme, 2)
-    with pytest.raises(symmetry.NotExchangeable, match="no simple rational function"):
-        symmetry.fitted({M: Q(2**M) for M in symmetry.COUNTS})
-    assert str(symmetry.fitted({M: Q(M - 1, 2 * M + 1) for M in symmetry.COUNTS})) == "(M - 1)/(2*M + 1)"
+
+
+def test_five_numbers_of_clients_fix_a_coefficient() -> None:
+    """Those of sums, means, noise and samples; others, and fewer numbers, are refused."""
+    M = symmetry.COUNT
+    for known in (M**2, 3 / M + 2 * M, 1 / (2 * M) - Q(1, 3), (M - 2) / (2 * (M - 1))):
+        values = {count: symmetry.value(known, count) for count in range(2, 8)}
+        assert symmetry.fitted(values) == known
+        for several in (dict(list(values.items())[:4]), {**values, 7: values[7] + Q(1, 10**9)}):
+            with pytest.raises(symmetry.NotExchangeable):
+                symmetry.fitted(several)
+    with pytest.raises(symmetry.NotExchangeable, match="no means and sums"):
+        symmetry.fitted({count: Q(2**count) for count in symmetry.COUNTS})

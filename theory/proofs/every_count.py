@@ -2,8 +2,7 @@
 
 With them, constant * amount - objective is a combination of the conditions plus a sum of squares, in means and deviations
 (`symmetry`).  The check is exact, for all real M >= 2: function values vanish as rational functions, and multipliers and the
-pivots of an elimination have polynomials in m = M - 2 without negative coefficients, or without roots (Sturm).  What is not
-proved is that the family's coefficients are the programmes' own for more clients than it was read from.
+pivots of an elimination have polynomials in m = M - 2 without negative coefficients, or without roots (Sturm).
 """
 
 from __future__ import annotations
@@ -11,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
-import sympy
 from numpy.typing import NDArray
 from sympy import QQ
+from sympy.polys.matrices import DomainMatrix
 
-from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, NotExchangeable, fitted, value
-from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, solve, tight
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, nonnegative, sign_of, value
+from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, positive_semidefinite, solve, tight
 
 _AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
 _DEGREES = (0, 1, 2)  # of constants and multipliers
@@ -30,6 +28,7 @@ _TINY = 1e-6  # of multipliers, relative to the largest
 _CLOSE = 1e-3  # a constant to the best one, relatively; then no other is looked for
 _SIMPLE = 1000  # largest denominator of numbers that are guessed
 _PARTS = 2**30  # fractions have this denominator
+_SPARE = 2  # numbers of clients that a guess must meet, besides those that fix it
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,8 @@ def _semidefinite(matrix: list[list[Any]]) -> bool:
 
     A pivot may vanish at single M: there the matrix is a limit of positive semidefinite ones.
     """
+    if all(x.numer.is_ground and x.denom.is_ground for row in matrix for x in row):
+        return positive_semidefinite([[value(x, 2) for x in row] for row in matrix])
     rest = matrix
     while rest:
         pivot, row = rest[0][0], rest[0]
@@ -90,25 +91,9 @@ def _semidefinite(matrix: list[list[Any]]) -> bool:
     return True
 
 
-def nonnegative(function: Any) -> bool:
-    """Whether a rational function is >= 0 for all M >= 2, but for its poles."""
-    return not function or _sign(function.numer * function.denom) > 0
-
-
 def _finite(function: Any) -> bool:
     """Whether a rational function has no pole where M >= 2."""
-    return _sign(function.denom) != 0 and function.denom(2) != 0
-
-
-@cache
-def _sign(polynomial: Any) -> int:
-    """The sign of a polynomial for all M > 2; 0 where it has several, or a root."""
-    m = sympy.Symbol("m")
-    shifted = sympy.Poly(polynomial.as_expr().subs(COUNT.as_expr(), m + 2), m, domain=QQ)
-    signs = {c > 0 for c in shifted.all_coeffs() if c != 0}
-    if len(signs) > 1 and shifted.count_roots(0, sympy.oo) > int(shifted.eval(0) == 0):
-        return 0
-    return 1 if bool(shifted.LC() > 0) else -1
+    return bool(function.denom.is_ground) or (sign_of(function.denom) != 0 and function.denom(2) != 0)
 
 
 # ------------------------------------------------------------------------------------------------ the search
@@ -173,12 +158,34 @@ def _candidates(family: Family) -> Iterator[Certificate]:
 
 def _bases(family: Family) -> list[Any]:
     """By what constants and multipliers are divided: 1, and what the best constants for few clients look like."""
-    try:
-        guess = fitted({M: _simple(float(tight(family.at(M)).upper)) for M in COUNTS})
-    except NotExchangeable:
+    guess = _guess({M: _simple(float(tight(family.at(M)).upper)) for M in COUNTS})
+    if guess is None:
         return [FIELD.one]
     base = COUNT ** guess.denom.degree() / FIELD(guess.denom)
     return [base] if base == FIELD.one else [base, FIELD.one]
+
+
+def _guess(values: Mapping[int, Fraction]) -> Any:
+    """The simplest ratio of polynomials with these values that leaves two to spare; None if there is none."""
+    for size in range(len(values) - _SPARE):
+        for below in range(size + 1):
+            found = _ratio(values, size - below + 1, below + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _ratio(values: Mapping[int, Fraction], over: int, under: int) -> Any:
+    """A ratio of polynomials with so many coefficients that has these values; None if there is none."""
+    rows = [
+        [*(QQ(M**n) for n in range(over)), *(QQ(-x.numerator * M**n, x.denominator) for n in range(under))]
+        for M, x in values.items()
+    ]
+    for one in DomainMatrix(rows, (len(rows), over + under), QQ).nullspace().to_list():
+        p, q = (sum((c * COUNT**n for n, c in enumerate(part)), FIELD.zero) for part in (one[:over], one[over:]))
+        if q and all(value(q, M) for M in values):
+            return p / q
+    return None
 
 
 class _Search:
@@ -320,3 +327,103 @@ def _simple(x: float) -> Fraction:
 
 def _fraction(x: float) -> Fraction:
     return Fraction(round(float(x) * _PARTS), _PARTS)
+
+
+# ------------------------------------------------------------------------------------------------ instances
+
+
+@dataclass(frozen=True)
+class Instances:
+    """An instance for every M >= 2, in means and deviations: inner products and function values are rational functions."""
+
+    products: Mapping[tuple[str, str], Any]
+    values: Mapping[str, Any]
+
+    def at(self, form: Form) -> Any:
+        """The value of a form."""
+        known = {**self.products, **self.values}
+        return sum((c * known.get(part, FIELD.zero) for part, c in form.items()), FIELD.zero)
+
+
+def needed(family: Family, found: Instances) -> Any:
+    """The constant that the instances need: a function of M; None if they are not of the class for every M >= 2, exactly."""
+    every = (*found.products.values(), *found.values.values())
+    conditions = [found.at(one) for one in family.conditions.values()]
+    names = sorted({name for pair in found.products for name in pair})
+    twice = {(a, b): c if a == b else 2 * c for (a, b), c in found.products.items()}
+    ratio = found.at(family.objective) / amount if (amount := found.at(family.amount)) else None
+    if ratio is None or not all(map(_finite, (*every, *conditions, ratio))) or not nonnegative(amount):
+        return None
+    return ratio if all(map(nonnegative, conditions)) and _semidefinite(_matrix(twice, names)) else None
+
+
+def close(constant: Any, least: Any) -> bool:
+    """Whether a proved constant is near one that is needed, or the same, for every number of clients."""
+    apart = constant - least
+    near = ((least if nonnegative(least) else -least) * 2 * _CLOSE, FIELD.one / 10**6)
+    return any(nonnegative(one - apart) for one in near) and nonnegative(apart)
+
+
+def instances(family: Family, proof: Certificate) -> Instances | None:
+    """Instances that need a proved constant, or nearly as much; None if none are found.
+
+    First those that the proof leaves, if there is only one choice; then the best one for some M, for all M alike.
+    """
+    found = _complementary(family, proof)
+    if found is not None:
+        return found
+    for M in (2, 10, 1000):
+        try:
+            best = tight(family.at(M)).instance
+        except (NotSolved, Unbounded):
+            continue
+        names = best.vectors
+        products = {
+            (a, b): _number(best.gram[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i <= j
+        }
+        found = Instances(products, {name: _number(x) for name, x in best.values.items()})
+        least = needed(family, found)
+        if least is not None and close(proof.constant, least):
+            return found
+    return None
+
+
+def _complementary(family: Family, proof: Certificate) -> Instances | None:
+    """Where what is left of the proof is 0, and so are the conditions with a multiplier: linear equations."""
+    forms = (family.objective, family.amount, *family.conditions.values())
+    names = sorted({name for form in forms for part in form if isinstance(part, tuple) for name in part})
+    values = sorted({part for form in forms for part in form if isinstance(part, str)})
+    domain = FIELD.to_domain()
+    rest = DomainMatrix(_matrix(_rest(family, proof), names), (len(names),) * 2, domain)
+    kernel = rest.nullspace().to_list()
+    pairs = [(i, j) for i in range(len(kernel)) for j in range(i, len(kernel))]
+    place = {name: i for i, name in enumerate(names)}
+
+    def row(form: Form, right: Any) -> list[Any]:
+        found = []
+        for i, j in pairs:
+            u, v = kernel[i], kernel[j]
+            terms = ((place[p[0]], place[p[1]], c) for p, c in form.items() if isinstance(p, tuple))
+            found.append(sum((c * (u[a] * v[b] + (v[a] * u[b] if i != j else 0)) for a, b, c in terms), FIELD.zero))
+        return [*found, *(form.get(name, FIELD.zero) for name in values), right]
+
+    rows = [row(family.conditions[name], FIELD.zero) for name in proof.multipliers]
+    rows.append(row(family.amount, FIELD.one))
+    reduced, pivots = DomainMatrix(rows, (len(rows), len(rows[0])), domain).rref()
+    unknowns = len(rows[0]) - 1
+    if unknowns in pivots:
+        return None
+    solved = [FIELD.zero] * unknowns
+    for i, column in enumerate(pivots):
+        solved[column] = reduced[i, unknowns].element
+    products: dict[tuple[str, str], Any] = {}
+    for (i, j), x in zip(pairs, solved, strict=False):
+        for a, b in product(range(len(names)), repeat=2) if x else ():
+            if a <= b:
+                u, v = kernel[i], kernel[j]
+                own = x * (u[a] * v[b] + (v[a] * u[b] if i != j else 0))
+                if own:
+                    products[names[a], names[b]] = products.get((names[a], names[b]), FIELD.zero) + own
+    found = Instances(products, dict(zip(values, solved[len(pairs) :], strict=True)))
+    least = needed(family, found)
+    return found if least is not None and least == proof.constant else None  # 0 equals None in sympy

@@ -130,9 +130,9 @@ def summed(forms: Iterable[Quadratic]) -> Quadratic:
     numbers: dict[str, Fraction] = {}
     for one in forms:
         for key, value in one.products.items():
-            products[key] = products.get(key, Fraction(0)) + value
+            products[key] = products[key] + value if key in products else value
         for name, value in one.numbers.items():
-            numbers[name] = numbers.get(name, Fraction(0)) + value
+            numbers[name] = numbers[name] + value if name in numbers else value
     return Quadratic({k: v for k, v in products.items() if v}, {k: v for k, v in numbers.items() if v})
 
 

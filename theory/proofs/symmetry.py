@@ -6,39 +6,53 @@ average of u_i . w_j over all permutations is then, with the means u, w and the 
     u . w + V(u, w)  for i = j,     u . w - V(u, w) / (M - 1)  for others,     V(u, w) the mean of (u_i - u) . (w_i - w).
 
 All Gram matrices of common vectors and means, and all V, occur for M >= 2.  So a programme becomes one in two blocks, and M
-is a number in its coefficients: these are rational functions of M, found from small M (`Family`).
+is a number in its coefficients.
+
+How M enters.  In a parallel round a client's vector is v_m = a u_m + b u + c: own vectors u_m, their means u over all
+clients, and common vectors c, with numbers a and b that are free of M.  A server's vector is M^p times the mean of such
+vectors over all clients or over S of them, p = 0 or 1.  A quantity is a product of two server's vectors, or M^p times the
+mean over clients of products of two vectors of one client; its coefficient at u_i . w_j, after the mean over all outcomes,
+is one number if i = j and another if not.  In means and deviations
+
+    (1/M) sum over m of v_m . v'_m            has  (a + b) (a' + b') at u . w   and   a a' at V: no M;
+    a sum in place of a mean                  gives a factor M, twice in a product of two sums;
+    independent noise or errors of messages   keep u_i . w_i alone of a product of means: numbers times 1/M;
+    a mean over S sampled clients             has u . w + (M - S) / (S (M - 1)) V.
+
+So every coefficient of a quantity is p(M) / (M (M - 1)) with a polynomial p of degree 4 or less, and is known for all M from
+five of them; further ones must agree.  The coefficients of a claim are taken with M as a symbol, and fit nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, reduce
+from itertools import product
+from operator import mul
 from typing import Any
 
 import sympy
 from sympy import QQ
-from sympy.polys.fields import field
-from sympy.polys.matrices import DomainMatrix
+from sympy.polys.fields import FracElement, field
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
-from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
-from fedtheory.theory.proofs.scenes import Numbers, Rounds, Search
+from fedtheory.theory.proofs.gram import Quadratic, Vector, summed, total, vector
+from fedtheory.theory.proofs.scenes import Numbers, Rounds, Scene, Search
 from fedtheory.theory.proofs.tight import Bracket, Instance, Programme, Units
 from fedtheory.theory.statement import Statement
 
 FIELD, COUNT = field("M", QQ)  # rational functions of the number of clients, and that number
-COUNTS = range(2, 9)  # numbers of clients whose programmes give those of all others
-_FEW = 3  # of them at least, where a round of more has too many outcomes
-_SPARE = 2  # numbers that a function must meet, besides those that fix it
-_SHORT = 24  # of a function that is shown exactly
-_POWERS = (0, -1, 1, -2, 2)  # of M, alone
+COUNTS = range(2, 8)  # numbers of clients whose programmes give those of all others
+FEW = 5  # of them fix a coefficient, as above
+_SHORT, _SHORT_NUMBER = 24, 7  # of a function, and of a number, that is shown exactly
 # gradients and values at a client's points and at x*; noise, bias and errors of compressors; memories
 _OF_CLIENT = re.compile(
-    r"(?P<kind>[fg](?=\d+[.*])|n\(|bias\(|e\(|bias e\(|(?![fg]\d)[a-z_]+(?=\d+$))(?P<client>\d+)(?P<rest>.*)"
+    r"(?P<kind>[fg](?=\d+[.*])|n\(|bias\(|e\(|bias e\(|(?![fg]\d)[a-z_]+(?=\d+\*?$))(?P<client>\d+)(?P<rest>.*)"
 )
 
 
@@ -46,6 +60,7 @@ class NotExchangeable(ValueError):
     """Another permutation of the clients is another programme, or M is no mere number in the coefficients."""
 
 
+@cache
 def _own(name: str) -> tuple[str, int | None]:
     """What a name says without its client, and the client; None of a common vector or number."""
     found = _OF_CLIENT.fullmatch(name)
@@ -54,16 +69,16 @@ def _own(name: str) -> tuple[str, int | None]:
 
 @dataclass(frozen=True)
 class Clients:
-    """The vectors and function values of a programme of M clients, by client."""
+    """The vectors and function values of M clients, by client, from the names of all."""
 
-    programme: Programme
+    names: tuple[str, ...]
     M: int
 
     @cached_property
     def vectors(self) -> Mapping[str, Sequence[Vector]]:
         """What each client has, under a common name; where the last one's is missing, they sum to 0."""
         found: dict[str, dict[int, Vector]] = {}
-        for name in self.programme.vectors:
+        for name in self.names:
             kind, client = _own(name)
             if client is not None:
                 found.setdefault(kind, {})[client] = vector(name)
@@ -77,58 +92,71 @@ class Clients:
     def moved(self, form: Quadratic, order: Sequence[int]) -> Quadratic:
         """The form with client order[m] in the place of client m."""
 
-        def place(name: str) -> Vector:
+        def place(name: str) -> Mapping[str, Fraction]:
             kind, client = _own(name)
-            return vector(name) if client is None else self.vectors[kind][order[client]]
+            return {name: Fraction(1)} if client is None else self.vectors[kind][order[client]].parts
 
-        def value(name: str) -> Quadratic:
+        products: dict[tuple[str, str], Fraction] = {}
+        for (a, b), c in form.products.items():
+            for (u, x), (w, y) in product(place(a).items(), place(b).items()):
+                key = (u, w) if u <= w else (w, u)
+                products[key] = products.get(key, Fraction(0)) + c * x * y
+        numbers: dict[str, Fraction] = {}
+        for name, c in form.numbers.items():
             kind, client = _own(name)
-            return number(name if client is None else kind.replace("*", str(order[client]), 1))
+            numbers[name if client is None else kind.replace("*", str(order[client]), 1)] = c
+        return Quadratic({pair: c for pair, c in products.items() if c}, numbers)
 
-        products = ((place(a) @ place(b)) * c for (a, b), c in form.products.items())
-        return summed([*products, *(value(name) * c for name, c in form.numbers.items())])
-
-    def check(self) -> None:
-        """Raises NotExchangeable unless the programme is the same for all permutations, exactly."""
-        one = self.programme
-        conditions = {_parts(form) for form in one.conditions.values()}
+    def check(self, forms: Iterable[Quadratic], conditions: Iterable[Quadratic]) -> None:
+        """Raises NotExchangeable unless each form, and the set of conditions, is the same for all permutations, exactly."""
+        several, before = list(conditions), list(forms)
+        known = {_parts(one) for one in several}
         for order in ([1, 0, *range(2, self.M)], [*range(1, self.M), 0]):  # they generate all permutations
-            same = all(self.moved(form, order) == form for form in (one.objective, one.amount))
-            if not same or {_parts(self.moved(form, order)) for form in one.conditions.values()} != conditions:
+            same = all(self.moved(form, order) == form for form in before)
+            if not same or {_parts(self.moved(form, order)) for form in several} != known:
                 raise NotExchangeable("the inequality is another one if the clients change places")
 
     def average(self, form: Quadratic) -> Quadratic:
         """The mean over all permutations, in means and deviations."""
-        products = (self._product(*pair) * c for pair, c in form.products.items())
-        return summed([*products, *(number(_own(name)[0]) * c for name, c in form.numbers.items())])
+        products: dict[tuple[str, str], Fraction] = {}
 
-    def _product(self, a: str, b: str) -> Quadratic:
-        (one, i), (other, j) = _own(a), _own(b)
-        middle = self._mean(one, i) @ self._mean(other, j)
-        if i is None or j is None:
-            return middle
-        apart = vector(f"dev {one}") @ vector(f"dev {other}")
-        return middle + (apart if i == j else apart / -(self.M - 1))
+        def add(u: str | None, w: str | None, c: Fraction) -> None:
+            if u is not None and w is not None:
+                key = (u, w) if u <= w else (w, u)
+                products[key] = products.get(key, Fraction(0)) + c
 
-    def _mean(self, kind: str, client: int | None) -> Vector:
-        if client is None:
-            return vector(kind)
-        sums_to_0 = not total(self.vectors[kind]).parts
-        return NOTHING if sums_to_0 else vector(f"mean {kind}")
+        for (a, b), c in form.products.items():
+            (one, i), (other, j) = _own(a), _own(b)
+            add(self._mean(one, i), self._mean(other, j), c)
+            if i is not None and j is not None:
+                add(f"dev {one}", f"dev {other}", c if i == j else -c / (self.M - 1))
+        numbers: dict[str, Fraction] = {}
+        for name, c in form.numbers.items():
+            numbers[_own(name)[0]] = numbers.get(_own(name)[0], Fraction(0)) + c
+        return Quadratic({pair: c for pair, c in products.items() if c}, {name: c for name, c in numbers.items() if c})
+
+    def _mean(self, kind: str, client: int | None) -> str | None:
+        """The name of a common vector, or of a mean that is not 0."""
+        return kind if client is None else None if kind in self._of_mean_0 else f"mean {kind}"
+
+    @cached_property
+    def _of_mean_0(self) -> set[str]:
+        return {kind for kind, own in self.vectors.items() if not total(own).parts}
 
     def entry(self, instance: Instance, a: str, b: str) -> Fraction:
         """The inner product of two vectors of the programme in an instance of the reduced one."""
 
-        def at(form: Quadratic) -> Fraction:
-            known = set(instance.vectors)
-            return instance.at(Quadratic({pair: c for pair, c in form.products.items() if known.issuperset(pair)}, {}))
+        def at(u: str | None, w: str | None) -> Fraction:
+            if u is None or w is None or not {u, w} <= set(instance.vectors):
+                return Fraction(0)
+            return instance.at(vector(u) @ vector(w))
 
         (one, i), (other, j) = _own(a), _own(b)
-        middle = at(self._mean(one, i) @ self._mean(other, j))
+        middle = at(self._mean(one, i), self._mean(other, j))
         if i is None or j is None:
             return middle
         # deviations with the products (1 - 1/M) t of one client and -t/M of two have the mean (1 - 1/M) t
-        apart = at(vector(f"dev {one}") @ vector(f"dev {other}")) * Fraction(self.M, self.M - 1)
+        apart = at(f"dev {one}", f"dev {other}") * Fraction(self.M, self.M - 1)
         return middle + apart * ((i == j) - Fraction(1, self.M))
 
 
@@ -137,19 +165,23 @@ def reduced(programme: Programme, M: int) -> Programme:
 
     Raises NotExchangeable where the inequality is not the same for all permutations of the clients.
     """
-    clients = Clients(programme, M)
-    clients.check()
-    conditions: dict[frozenset[Any], tuple[str, Quadratic]] = {}  # one for all clients alike
-    for name, one in programme.conditions.items():
+    clients, (objective, amount) = Clients(programme.vectors, M), (programme.objective, programme.amount)
+    clients.check((objective, amount), programme.conditions.values())
+    return Programme(clients.average(objective), clients.average(amount), _for_all(clients, programme.conditions))
+
+
+def _for_all(clients: Clients, conditions: Mapping[str, Quadratic]) -> dict[str, Quadratic]:
+    """One condition for all clients alike."""
+    found: dict[frozenset[Any], tuple[str, Quadratic]] = {}
+    for name, one in conditions.items():
         form = clients.average(one)
-        conditions.setdefault(_parts(form), (name, form))
-    objective, amount = map(clients.average, (programme.objective, programme.amount))
-    return Programme(objective, amount, dict(conditions.values()))
+        found.setdefault(_parts(form), (name, form))
+    return dict(found.values())
 
 
 def expanded(found: Bracket, programme: Programme, M: int) -> Bracket:
     """A bracket of the reduced programme as one of the programme of M clients, which is to be verified there."""
-    clients, small = Clients(programme, M), reduced(programme, M)
+    clients, small = Clients(programme.vectors, M), reduced(programme, M)
     alike: dict[frozenset[Any], list[str]] = {}
     for name, form in programme.conditions.items():
         alike.setdefault(_parts(clients.average(form)), []).append(name)
@@ -180,6 +212,13 @@ class Family:
     conditions: Mapping[str, Form]
     solved: tuple[Family, Fraction] | None = None  # in the units in which they are solved, as in `Units`
 
+    @staticmethod
+    def of(one: Programme) -> Family:
+        """From a programme whose coefficients are rational functions of M."""
+        objective, amount, *conditions = ({**form.products, **form.numbers} for form in one.forms)
+        solved = None if one.solved is None else (Family.of(one.solved.programme), one.solved.factor)
+        return Family(objective, amount, dict(zip(one.conditions, conditions, strict=True)), solved)
+
     def at(self, M: int) -> Programme:
         """The reduced programme of M clients."""
 
@@ -200,67 +239,70 @@ class Family:
 
 
 def family(programmes: Mapping[int, Programme]) -> Family:
-    """The reduced programmes of all numbers of clients, from the whole programmes of a few of them.
+    """The reduced programmes of all numbers of clients, from the whole programmes of five or more of them.
 
-    M enters coefficients by sums and means over clients and by samples of them.  Raises NotExchangeable where a coefficient
-    is no rational function that is simple enough to be known from so few numbers.
+    M must not be in the factors of the quantities.  Raises NotExchangeable as `fitted` does.
     """
     several = {M: reduced(one, M) for M, one in programmes.items()}
+    objective, amount = (_joined({M: of(one) for M, one in several.items()}) for of in (_objective, _amount))
+    return Family.of(Programme(objective, amount, _together({M: one.conditions for M, one in several.items()})))
+
+
+def _objective(one: Programme) -> Quadratic:
+    return one.objective
+
+
+def _amount(one: Programme) -> Quadratic:
+    return one.amount
+
+
+def _joined(several: Mapping[int, Quadratic]) -> Quadratic:
+    """A form of all numbers of clients: its coefficients are rational functions of M."""
+
+    def parts(known: Mapping[int, Mapping[Any, Fraction]]) -> dict[Any, Any]:
+        every = sorted({part for own in known.values() for part in own}, key=str)
+        return {part: fitted({M: own.get(part, Fraction(0)) for M, own in known.items()}) for part in every}
+
+    products, numbers = ({M: getattr(q, kind) for M, q in several.items()} for kind in ("products", "numbers"))
+    return Quadratic(parts(products), parts(numbers))
+
+
+def _together(several: Mapping[int, Mapping[str, Quadratic]]) -> dict[str, Quadratic]:
     first, *others = several.values()
-    if any(one.conditions.keys() != first.conditions.keys() for one in others):
+    if any(one.keys() != first.keys() for one in others):
         raise NotExchangeable("other numbers of clients have other conditions")
-
-    def form(of: Callable[[Programme], Quadratic]) -> Form:
-        known = {M: {**of(one).products, **of(one).numbers} for M, one in several.items()}
-        parts = sorted({part for own in known.values() for part in own}, key=str)
-        return {part: fitted({M: own.get(part, Fraction(0)) for M, own in known.items()}) for part in parts}
-
-    def condition(name: str) -> Form:
-        return form(lambda one: one.conditions[name])
-
-    units = {M: one.solved for M, one in programmes.items() if one.solved is not None}
-    solved = (family({M: u.programme for M, u in units.items()}), next(iter(units.values())).factor) if units else None
-    conditions = {name: condition(name) for name in first.conditions}
-    return Family(form(lambda one: one.objective), form(lambda one: one.amount), conditions, solved)
+    return {name: _joined({M: one[name] for M, one in several.items()}) for name in first}
 
 
 def fitted(values: Mapping[int, Fraction]) -> Any:
-    """The simplest rational function of M with these values: a power times a number, a + b/M, or a ratio of polynomials.
+    """The function p(M) / (M (M - 1)) with these values, p of degree 4 or less: every coefficient is one, as said above.
 
-    Raises NotExchangeable where none leaves a number of clients to spare; of the ratios, two.
+    Raises NotExchangeable for fewer than five numbers of clients, which would not fix it, and where others do not agree.
     """
-    for n in _POWERS:
-        first, *others = [x / Fraction(M) ** n for M, x in values.items()]
-        if others and all(x == first for x in others):
-            return _number(first) * COUNT**n
-    (M, x), (N, y), *_ = values.items()
-    b = (x - y) * M * N / (N - M)
-    a = x - b / M
-    if len(values) > 2 and all(z == a + b / K for K, z in values.items()):
-        return _number(a) + _number(b) / COUNT
-    for size in range(len(values) - _SPARE):
-        for below in range(size + 1):
-            found = _ratio(values, size - below + 1, below + 1)
-            if found is not None:
-                return found
-    raise NotExchangeable(f"{', '.join(map(str, values.values()))}: no simple rational function of M")
+    if len(values) < FEW:
+        raise NotExchangeable(f"rounds of {len(values)} numbers of clients: expected {FEW}, which fix how M enters")
+    fixed = dict(list(values.items())[:FEW])
+    if len({*fixed.values()}) == 1:
+        found = _number(next(iter(fixed.values())))
+    else:
+        found = sum((_number(x) * one for x, one in zip(fixed.values(), _basis(tuple(fixed)), strict=True)), FIELD.zero)
+    if any(value(found, M) != x for M, x in values.items()):
+        raise NotExchangeable(f"{', '.join(map(str, values.values()))}: the clients enter by no means and sums")
+    return found
+
+
+@cache
+def _basis(counts: tuple[int, ...]) -> list[Any]:
+    """The functions of this kind that are 1 at one of five numbers of clients, and 0 at the others."""
+    found = []
+    for M in counts:
+        zeros = [(COUNT - N) / (M - N) for N in counts if N != M]
+        found.append(reduce(mul, zeros, M * (M - 1) / (COUNT * (COUNT - 1))))
+    return found
 
 
 def _number(x: Fraction) -> Any:
     return FIELD(QQ(x.numerator, x.denominator))
-
-
-def _ratio(values: Mapping[int, Fraction], over: int, under: int) -> Any:
-    """A ratio of polynomials with so many coefficients that has these values; None if there is none."""
-    rows = [
-        [*(QQ(M**n) for n in range(over)), *(QQ(-x.numerator * M**n, x.denominator) for n in range(under))]
-        for M, x in values.items()
-    ]
-    for one in DomainMatrix(rows, (len(rows), over + under), QQ).nullspace().to_list():
-        p, q = (sum((c * COUNT**n for n, c in enumerate(part)), FIELD.zero) for part in (one[:over], one[over:]))
-        if q and all(value(q, M) for M in values):
-            return p / q
-    return None
 
 
 def value(function: Any, M: int) -> Fraction:
@@ -269,13 +311,45 @@ def value(function: Any, M: int) -> Fraction:
     return Fraction(int(x.numerator), int(x.denominator))
 
 
+@scenes.sign.register
+def _(function: FracElement) -> int:
+    """The sign for all M > 2, which may be 0 at 2.  Raises NotExchangeable where there are several."""
+    found = sign_of(function.numer * function.denom) if function else 0
+    if function and not found:
+        raise NotExchangeable(f"{function}: expected one sign for all numbers of clients")
+    return found
+
+
+@cache
+def sign_of(polynomial: Any) -> int:
+    """The sign of a polynomial for all M > 2; 0 where it has several, or a root."""
+    if polynomial.is_ground:
+        return 1 if polynomial.LC > 0 else -1
+    m = sympy.Symbol("m")
+    shifted = sympy.Poly(polynomial.as_expr().subs(COUNT.as_expr(), m + 2), m, domain=QQ)
+    signs = {c > 0 for c in shifted.all_coeffs() if c != 0}
+    if len(signs) > 1 and shifted.count_roots(0, sympy.oo) > int(shifted.eval(0) == 0):
+        return 0
+    return 1 if bool(shifted.LC() > 0) else -1
+
+
+def nonnegative(function: Any) -> bool:
+    """Whether a rational function is >= 0 for all M >= 2, but for its poles."""
+    return not function or sign_of(function.numer * function.denom) > 0
+
+
 def told(function: Any) -> str:
     """A rational function of M in words; long numbers with a few digits."""
-    if len(str(function)) < _SHORT:
-        return str(function)
+    short = _SHORT_NUMBER if function.numer.is_ground and function.denom.is_ground else _SHORT
+    return str(function) if len(str(function)) <= short else rounded(function)
+
+
+def rounded(function: Any) -> str:
+    """A rational function of M with four digits."""
     over, under = function.numer.as_expr(), function.denom.as_expr()
-    lead = function.denom.LC
-    p, q = (str(sympy.expand(one / lead).evalf(4)) for one in (over, under))
+    if function.numer.is_ground and function.denom.is_ground:
+        return f"{float(over / under):.4g}"
+    p, q = (str(sympy.expand(one / function.denom.LC).evalf(4)) for one in (over, under))
     return p if function.denom.is_ground else f"({p})/({q})"
 
 
@@ -288,14 +362,16 @@ class EverySearch:
 
     below  None where the smaller class has no names for what each client has
     place  numbers of the local step
+    at     all numbers, M as a symbol
     """
 
     above: Family
     below: Family | None
     sign: int
     place: Numbers
+    at: Mapping[sympy.Symbol, sympy.Expr]
 
-    def at(self, M: int) -> Search:
+    def of(self, M: int) -> Search:
         """The search for M clients.  Raises NotExchangeable where only the larger class has a programme."""
         if self.below is None:
             raise NotExchangeable("instances of the class cannot be found by symmetry")
@@ -317,41 +393,93 @@ def searches(
     numbers: Mapping[str, Fraction],
     alike: Collection[str] = (),
     M: int | None = None,
+    counts: Sequence[int] = COUNTS,
 ) -> dict[str, list[EverySearch]]:
     """`scenes.searches` for M clients, or for every M >= 2, from those for a few: for each term one for each scene.
 
     numbers  without that of the clients
     alike    names of numbers that are that of the clients, such as those that take part in a round
+    counts   five numbers of clients fix the programmes, further ones must agree
 
     Raises ValueError as `scenes.cases_at` does, also for conditions that do not hold for M; NotExchangeable as `family`.
     """
     several: dict[int, list[scenes.Case]] = {}
-    for count in COUNTS:
+    for count in counts:
         try:
             given = {**numbers, **dict.fromkeys((letter(statement), *alike), Fraction(count))}
             several[count] = scenes.cases_at(statement, rounds, given)
         except ValueError:
-            if len(several) < _FEW:
+            if len(several) < FEW:
                 raise
             break
     ats = {count: cases[0].at for count, cases in several.items()}
     same, *others = ats.values()
-    count_of = sympy.Integer(M) if M is not None else 2 + sympy.Symbol("m", nonnegative=True)
-    moving = {s for s in same if all(at[s] == count for count, at in ats.items())}
-    if any(at[s] != same[s] for at in others for s in same.keys() - moving):
+    symbol = COUNT.as_expr()
+    moving = {
+        s: e for s in same for e in (symbol, 1 / symbol) if all(at[s] == e.subs(symbol, n) for n, at in ats.items())
+    }
+    if any(at[s] != same[s] for at in others for s in same.keys() - moving.keys()):
         raise NotExchangeable(f"{statement.id}: other numbers of clients have other constants")
-    if violated := scenes.admitted(statement, {**same, **dict.fromkeys(moving, count_of)}):
+    count_of = sympy.Integer(M) if M is not None else 2 + sympy.Symbol("m", nonnegative=True)
+    if violated := scenes.admitted(statement, {**same, **{s: e.subs(symbol, count_of) for s, e in moving.items()}}):
         raise ValueError(f"{statement.id}: {violated}")
+    about = [c.relation.free_symbols for c in statement.when]
+    if any(moving.keys() & symbols and not symbols <= same.keys() for symbols in about):
+        raise NotExchangeable(f"{statement.id}: the number of clients is in a condition on quantities of the round")
     found: dict[str, list[EverySearch]] = {}
     for cases in zip(*several.values(), strict=True):
-        every = dict(zip(several, (scenes.searches(statement, case) for case in cases), strict=True))
-        for term, one in next(iter(every.values())).items():
-            above = family({count: own[term].above for count, own in every.items()})
-            below: Family | None = above
-            if one.below is not one.above:
-                try:
-                    below = family({count: own[term].below for count, own in every.items()})
-                except NotExchangeable:
-                    below = None
-            found.setdefault(term, []).append(EverySearch(above, below, one.sign, cases[0].scene.place))
+        one = _case(dict(zip(several, cases, strict=True)), moving)
+        known = one.scene.within is not None or cases[0].scene.within is None
+        for term, search in scenes.searches(statement, one).items():
+            above = Family.of(search.above)
+            below = above if search.below is search.above else Family.of(search.below)
+            own = EverySearch(above, below if known else None, search.sign, one.scene.place, one.at)
+            found.setdefault(term, []).append(own)
     return found
+
+
+@dataclass(frozen=True)
+class _EveryScene(Scene):
+    """A scene of all numbers of clients, in means and deviations: coefficients are rational functions of M."""
+
+    def form(self, e: sympy.Expr, at: Any) -> dict[sympy.Expr, tuple[Any, Quadratic]]:
+        """As of a scene, with M as a symbol."""
+        at_place = e.subs({**at, **self.place})
+        symbols = sorted(at_place.free_symbols - COUNT.as_expr().free_symbols, key=str)
+        terms = sympy.Poly(at_place, *symbols).terms() if symbols else [((), at_place)] if at_place != 0 else []
+        found = {}
+        for powers, coefficient in terms:
+            monomial = sympy.Mul(*(s**n for s, n in zip(symbols, powers, strict=True)))
+            if monomial not in self.means:
+                raise ValueError(f"{monomial}: expected one of {', '.join(sorted(map(str, self.means)))}")
+            found[monomial] = FIELD.from_expr(coefficient), self.means[monomial]
+        return {monomial: one for monomial, one in found.items() if one[0]}
+
+
+def _case(several: Mapping[int, scenes.Case], moving: Mapping[sympy.Symbol, sympy.Expr]) -> scenes.Case:
+    """The case of every number of clients; without the smaller class, if its clients are not exchangeable."""
+    first = next(iter(several.values()))
+    at = {**first.at, **moving}
+    scene = _scene({M: one.scene for M, one in several.items()})
+    within = {M: one.scene.within for M, one in several.items() if one.scene.within is not None}
+    if within:
+        with suppress(NotExchangeable):  # then instances of the class are not found by symmetry
+            scene = replace(scene, within=_scene(within))
+    solved = {M: one.solved for M, one in several.items() if one.solved is not None}
+    return scenes.Case(first.numbers, at, scene, _case(solved, moving) if solved else None, first.factor)
+
+
+def _scene(several: Mapping[int, Scene]) -> Scene:
+    means: dict[sympy.Expr, dict[int, Quadratic]] = {}
+    conditions: dict[int, dict[str, Quadratic]] = {}
+    for M, scene in several.items():
+        every = Programme(
+            summed(()), summed(()), {**scene.conditions, **{f"of {s}": q for s, q in scene.means.items()}}
+        )
+        clients = Clients(every.vectors, M)
+        clients.check(scene.means.values(), scene.conditions.values())
+        for monomial, form in scene.means.items():
+            means.setdefault(monomial, {})[M] = clients.average(form)
+        conditions[M] = _for_all(clients, scene.conditions)
+    place = next(iter(several.values())).place
+    return _EveryScene({s: _joined(own) for s, own in means.items()}, _together(conditions), place=place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +14,7 @@ from fedtheory.commands.options import AsJson
 from fedtheory.simulations.checked import brief, fraction
 from fedtheory.terminal import console, print_json, progress
 
-_SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand beside what holds for all
+_SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand where none is known for all
 _LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
 
 
@@ -80,13 +82,17 @@ def sharpen_command(
 
 
 def tight(
-    id_: Annotated[str, typer.Argument(help="id of an inequality about one round", metavar="ID")],
+    id_: Annotated[
+        str | None,
+        typer.Argument(help="id of an inequality about one round; none with --every: all on record", metavar="[ID]"),
+    ] = None,
     words: Annotated[
-        list[str], typer.Argument(help="numbers, such as M=2 K=1 L=1 eta_tilde=1/6", metavar="NAME=VALUE...")
-    ],
+        list[str] | None,
+        typer.Argument(help="numbers, such as M=2 K=1 L=1 eta_tilde=1/6", metavar="[NAME=VALUE]..."),
+    ] = None,
     every: Annotated[
         bool,
-        typer.Option("--every", help="find constants that are enough for every number of clients, which is left out"),
+        typer.Option("--every", help="prove constants for every number of clients, which is left out"),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -103,11 +109,16 @@ def tight(
     from fedtheory.theory.proofs import scenes, symmetry
     from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 
+    if id_ is None:
+        if not every:
+            raise ValueError("expected the id of an inequality about one round, such as sfl.lemma6")
+        _on_record(as_json)
+        return
     statement, numbers, alike = catalogue.find(id_), {}, list[str]()
     symbols = catalogue.symbols(statement)
     counts = {name for name, symbol in symbols.items() if symbol.domain.startswith("integer")}
     clients = next((name for name, symbol in symbols.items() if symbol.concept == "clients"), None)
-    for word in words:
+    for word in words or ():
         name, _, text = word.partition("=")
         if text == clients and name in counts - {clients}:
             alike.append(name)
@@ -124,13 +135,20 @@ def tight(
             raise ValueError(f"{name}={x}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
     rounds = worst_cases.rounds(statement.paper)
     if every:
-        _for_every(symmetry.searches(statement, rounds, numbers, alike), as_json)
+        from fedtheory.theory.proofs import every_record
+
+        entry = every_record.entry_of(id_, numbers, alike)
+        if entry is not None:
+            known = every_record.kept(statement.paper)[entry] or {}
+            _show([(one.term, one) for one in every_record.read(entry, known, rounds)], as_json)
+        else:
+            _show(list(_proofs(id_, symmetry.searches(statement, rounds, numbers, alike))), as_json)
         return
     told: list[tuple[scenes.Numbers, str, scenes.Search]] = []
     if M is not None and M.denominator == 1 and M not in range(symmetry.COUNTS[-1] + 1):
         try:
             found_by_symmetry = symmetry.searches(statement, rounds, numbers, alike, int(M))
-            told = [(one.place, term, one.at(int(M))) for term, ones in found_by_symmetry.items() for one in ones]
+            told = [(one.place, term, one.of(int(M))) for term, ones in found_by_symmetry.items() for one in ones]
         except symmetry.NotExchangeable:
             if M > _LARGEST_COUNT:
                 raise
@@ -162,49 +180,79 @@ def tight(
     console().print(table)
 
 
-def _for_every(found: Any, as_json: bool) -> None:
-    """Show what is enough for each term, for every number of clients, beside the best constants for some."""
-    from fedtheory.theory.proofs import symmetry
-    from fedtheory.theory.proofs.every_count import certificate
-    from fedtheory.theory.proofs.tight import NotSolved, Unbounded, tight
+def _proofs(id_: str, searches: Any) -> Iterator[tuple[str, Any]]:
+    """The best factor on each term for every number of clients, or why none was found."""
+    from fedtheory.theory.proofs import every_record
+    from fedtheory.theory.proofs.tight import NotSolved, Unbounded
+
+    for term, one in ((term, one) for term, several in searches.items() for one in several):
+        try:
+            yield term + _at(one.place), every_record.best(id_, term, one)
+        except (NotSolved, Unbounded) as error:
+            yield term + _at(one.place), str(error)
+
+
+def _show(found: list[tuple[str, Any]], as_json: bool) -> None:
+    """Show factors for every number of clients."""
+    if as_json:
+        print_json([_proved(term, one) for term, one in found])
+        return
+    table = Table("term", "best / stated, for every M >= 2", "sharper / stated", box=None, pad_edge=False)
+    for term, one in found:
+        table.add_row(term, *([one] if isinstance(one, str) else [one.told + _for_some(one), _sharper(one)]))
+    console().print(table)
+
+
+def _on_record(as_json: bool) -> None:
+    """Show all constants for every number of clients that are on record, each checked again."""
+    from fedtheory.bounds import worst_cases
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.proofs import every_record
 
     rows: list[dict[str, Any]] = []
-    table = Table("term", "for every M >= 2", *(f"M = {M}" for M in _SHOWN), box=None, pad_edge=False)
-    for term, one in ((term, one) for term, several in found.items() for one in several):
-        try:
-            proof = certificate(one.above)
-        except (NotSolved, Unbounded) as error:
-            rows.append({"term": term + _at(one.place), "not_found": str(error)})
-            table.add_row(term + _at(one.place), str(error))
-            continue
-        constant = proof.constant * one.sign
-        best = []
-        for M in _SHOWN:
-            try:
-                best.append(one.sign * tight(one.at(M).below).lower)
-            except (NotSolved, Unbounded, symmetry.NotExchangeable):
-                best.append(None)
-        rows.append(
-            {
-                "term": term + _at(one.place),
-                "proved_over_stated": str(constant),
-                "multipliers": {name: str(x) for name, x in proof.multipliers.items()},
-                "instances_over_stated": {
-                    str(M): None if x is None else str(x) for M, x in zip(_SHOWN, best, strict=True)
-                },
-            }
-        )
-        sign = "<=" if one.sign > 0 else ">="
-        shown = symmetry.told(constant)
-        table.add_row(
-            term + _at(one.place), f"{sign} {shown}", *("?" if x is None else f"{float(x):.3g}" for x in best)
-        )
+    table = Table("inequality", "term", "best / stated, for every M >= 2", "sharper / stated", box=None, pad_edge=False)
+    for paper in catalogue.names():
+        rounds = worst_cases.rounds(paper)
+        for entry, told in every_record.kept(paper).items():
+            for i, one in enumerate(every_record.read(entry, told or {}, rounds)):
+                table.add_row(entry if i == 0 else "", one.term, one.told, _sharper(one))
+                rows.append({"inequality": entry} | _proved(one.term, one))
     if as_json:
         print_json(rows)
     else:
         console().print(table)
-        most = symmetry.COUNTS[-1]
-        console().print(f"How M enters the inequality is read from rounds of {most} clients at most; it is not proved.")
+
+
+def _sharper(one: Any) -> str:
+    """The factors of the sharper forms."""
+    from fedtheory.theory.proofs import symmetry
+
+    prefix = f"{one.id}."
+    return ", ".join(f"{symmetry.told(x)} ({id_.removeprefix(prefix)})" for id_, x in one.sharper.items())
+
+
+def _for_some(one: Any) -> str:
+    """The best factors for some numbers of clients, where no instance is known for all."""
+    from fedtheory.theory.proofs import symmetry
+    from fedtheory.theory.proofs.tight import NotSolved, Unbounded, tight
+
+    found = []
+    for M in _SHOWN if one.least is None else ():
+        with suppress(NotSolved, Unbounded, symmetry.NotExchangeable):
+            found.append(f"{float(one.search.sign * tight(one.search.of(M).below).lower):.3g} (M = {M})")
+    return f"; needed: {', '.join(found)}" if found else ""
+
+
+def _proved(term: str, one: Any) -> dict[str, Any]:
+    """A term's constant for every number of clients as JSON, with its proof and its instances."""
+    if isinstance(one, str):
+        return {"term": term, "not_found": one}
+    shown = {"term": term, "best_over_stated": [None if one.least is None else str(one.least), str(one.proved)]}
+    shown["multipliers"] = {name: str(x) for name, x in one.proof.multipliers.items()}
+    if one.instance is not None:
+        shown["products"] = {" . ".join(pair): str(x) for pair, x in one.instance.products.items()}
+        shown["values"] = {name: str(x) for name, x in one.instance.values.items()}
+    return shown
 
 
 def _at(place: Any) -> str:

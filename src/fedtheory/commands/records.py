@@ -53,6 +53,7 @@ def record_brackets_command(papers: Papers = None) -> None:
     with progress() as tell:
         for paper in papers or catalogue.names():
             brackets.write(catalogue.paper(paper).name, tell)
+            brackets.write_every(catalogue.paper(paper).name, tell)
 
 
 def record_scores_command() -> None:
