@@ -274,7 +274,9 @@ def told(verdict: Verdict, title: str = "") -> mo.Html:
 def regenerated(name: str) -> Figure:
     """A figure of the report, drawn now.  Raises UnknownName."""
     with mpl.rc_context(gallery.STYLE):
-        return gallery.find(name).draw(False).canvas
+        found = gallery.find(name).draw(False)
+    assert isinstance(found, gallery.Drawn)
+    return found.canvas
 
 
 def drawn(draw: Callable[[Any], object], width: float = 6.5, height: float = 3.4, columns: int = 1) -> Figure:

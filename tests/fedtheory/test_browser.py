@@ -17,6 +17,8 @@ from fedtheory.bounds.browser import curves, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import Value, evaluate, has_terms, in_domain
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.bounds.trials.arena import confront
+from fedtheory.drawing import committed
+from fedtheory.figures.gallery import DRAWN
 from fedtheory.site import build, search
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
@@ -25,7 +27,6 @@ from fedtheory.theory.statement import Evidence, Statement, Status, Verdict
 from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
 
-ROOT = Path(__file__).parents[2]
 VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence for these tests
 MEASURED = [a for a in ARENAS if a.statement == "sfl.eq54"]  # by exact expectation and by seeds
 BOUNDS = [s for s in catalogue.statements() if has_terms(s)]
@@ -46,8 +47,7 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     workshop = Workshop(Store())
     known = {c.statement.id: c for c in verify(VERIFIED, workshop=workshop)}
     out: Path = tmp_path_factory.mktemp("site")
-    pngs = (ROOT / "figures" / "drawn").glob("*.png")
-    drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
+    drawn = {path.stem: committed(path.stem) for path in DRAWN.glob("*.csv")}
     build(out, [known.get(s.id, Checked(s, ())) for s in catalogue.statements()], drawn, workshop=workshop)
     return out
 

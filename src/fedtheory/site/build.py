@@ -83,7 +83,7 @@ def build(
     """Write the site into the folder `out`; returns the files written, `index.html` first.
 
     checked  the statements with their verdicts, in catalogue order
-    figures  the figures' files, "png" and "csv", by their names; other figures are left out
+    figures  the figures' files, "png" (of a table "html") and "csv", by their names; other figures are left out
 
     Every file is written whole or not at all.
     """
@@ -117,7 +117,8 @@ def build(
         "sharper": results.sharper(checked),
         "maps": maps,
         "networks": networks,
-        "sizes": {name: _size(files["png"]) for name, files in figures.items()},
+        "sizes": {name: _size(files["png"]) for name, files in figures.items() if "png" in files},
+        "tables": {name: Markup(files["html"].decode()) for name, files in figures.items() if "html" in files},
         "status": {c.statement.id: c.status for c in checked},
         "statuses": list(count(checked)),
         "kinds": kinds(views),
@@ -152,7 +153,8 @@ def build(
     assets["assets/index.js"] = search.index(checked).encode()
     assets["assets/bounds.js"] = formulas.lean(explorer_data(checked, full, progress, workshop)).encode()
     for name in shown:
-        assets |= {f"figures/{name}.{end}": content for end, content in figures[name].items() if end != "csv"}
+        pictured = {end: content for end, content in figures[name].items() if end not in ("csv", "html")}
+        assets |= {f"figures/{name}.{end}": content for end, content in pictured.items()}
         assets[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
     contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | assets
     contents["verdicts.json"] = downloads.verdicts(checked).encode()
