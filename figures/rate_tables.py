@@ -104,8 +104,8 @@ def picture(
     ids = tuple(dict.fromkeys(row for e in experiments for row in e.rows if row.startswith(table)))
     number = table.removeprefix(table.rstrip("0123456789"))
     says = (
-        f"Table {number} as an experiment: how the cost of an accuracy scales. A cell has the printed exponent, the measured "
-        "one in bold, ✓ where they agree or ✗ and a note where they do not, and below the range of local slopes."
+        f"Table {number} as an experiment: how the cost of an accuracy scales. A cell has the printed exponent, the "
+        "measured one in bold, ✓ where they agree or ✗ and a note where they do not, and below the range of local slopes."
     )
     own = [e for e in experiments if any(row.startswith(table) for row in e.rows)]
     numbers = partial(study, table.partition(".")[0])

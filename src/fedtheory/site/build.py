@@ -18,7 +18,7 @@ from markupsafe import Markup
 from fedtheory import glossary, texts
 from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.bounds import papers
-from fedtheory.bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
+from fedtheory.bounds.browser import LENGTHS, Curve, curves, following, javascript, sliders, tied
 from fedtheory.bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory.bounds.winners import METHODS
 from fedtheory.figures import beside_networks, gallery, winners
@@ -138,7 +138,11 @@ def build(
     for paper in papers:
         pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
         for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
-            around = {"before": before, "v": v, "after": after, "pictured": v.statement.id in paper.graph}
+            corrected = (
+                [by_id[id_] for id_ in v.corrected if id_ in by_id] if v.checked.status is Status.REFUTED else []
+            )
+            around = {"before": before, "v": v, "after": after, "corrected": corrected}
+            around["pictured"] = v.statement.id in paper.graph
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
@@ -434,7 +438,8 @@ def explorer_data(
 ) -> str:
     """A script that defines FEDTHEORY: every bound's symbols, formulas as functions, conditions, measured curves.
 
-    Repeated data is stored once: symbols by paper, and the horizontal values of curves as `grids`, by their number.
+    Repeated data is stored once: symbols by paper, the names of arenas, and as `series`, by their number, all values along
+    curves.
     """
     shown = [c for c in checked if has_terms(c.statement)]
     tasks = [_task(c.statement.id, tuple(e.kind for e, _ in c.verdicts), full) for c in shown]
@@ -443,18 +448,20 @@ def explorer_data(
         name: {"title": paper.title, "symbols": {s.name: _symbol(s) for s in paper.symbols.values()}}
         for name, paper in catalogue.papers().items()
     }
-    grids: dict[tuple[float, ...], int] = {}
+    arenas: dict[str, int] = {}
+    series: dict[tuple[float, ...], int] = {}
     bounds = {
         c.statement.id: {
             "status": str(c.status),
             "severity": c.severity or "",
             "witness": witness(c),
             **formulas,
-            "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], grids) for curve in measured],
+            "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], arenas, series) for curve in measured],
         }
         for c, (formulas, measured) in zip(shown, found, strict=True)
     }
-    data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds, "grids": [[*map(_count, g)] for g in grids]}
+    shared = {"arenas": list(arenas), "series": [[*map(_count, one)] for one in series]}
+    data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds} | shared
     return f'"use strict";\nwindow.FEDTHEORY={script(data)};\n'
 
 
@@ -514,8 +521,12 @@ def bound_data(s: Statement) -> dict[str, Any]:
     names = [x.symbol.name for x in start]
     defined = definition(claim)
     colours = term_colours([t.name for t in claim.terms])
+    follows = following(s)
+    if follows is not None:
+        follows |= {name: Code(javascript(follows[name])) for name in ("rate", "ratio")}
     return {
         "paper": paper,
+        "follows": follows,
         "place": s.place,
         "form": s.form,
         "forms": [id_ for id_ in (s.corrects, s.sharpens) if id_]
@@ -570,20 +581,23 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
     }
 
 
-def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], int]) -> dict[str, Any]:
+def _curve(
+    curve: Curve, names: Sequence[str], arenas: dict[str, int], series: dict[tuple[float, ...], int]
+) -> dict[str, Any]:
     """A curve in short form: six digits are enough for a plot, four for an interval; an exact curve has none."""
-    along = {name: grids.setdefault(tuple(x), len(grids)) for name, x in curve.along.items()}
+
+    def number(values: Sequence[float]) -> int:
+        return series.setdefault(tuple(values), len(series))
+
     ends = {"low": (curve.low, 4), "high": (curve.high, 4)} if curve.seeds else {}
     parts = {"mean": (curve.mean, 6)} | ends
-    numbers = {part: [float(f"{x:.{digits}g}") for x in values] for part, (values, digits) in parts.items()}
-    symbols = [_count(curve.symbols[name]) if name in curve.symbols else None for name in names]
     return {
-        "arena": curve.arena,
+        "arena": arenas.setdefault(curve.arena, len(arenas)),
         "step": curve.step,
         "seeds": curve.seeds,
-        "symbols": symbols,
-        "along": along,
-        **numbers,
+        "symbols": [_count(curve.symbols[name]) if name in curve.symbols else None for name in names],
+        "along": {name: number(x) for name, x in curve.along.items()},
+        **{part: number([float(f"{x:.{digits}g}") for x in values]) for part, (values, digits) in parts.items()},
     }
 
 
