@@ -243,10 +243,10 @@ def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **o
 def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
     """A logarithmic axis of counts in plain numbers: 1, 2, 5, 10, 20 ..., or powers of ten if these are too many.
 
-    Less than a decade is marked in even steps.
+    Less than a decade is marked in even steps, unless it begins at 1.
     """
     dense = LogLocator(subs=(1.0, 2.0, 5.0) if most / least < 500 else (1.0,))
-    axis.set_major_locator(dense if most / least >= 10 else MaxNLocator(4, integer=True))
+    axis.set_major_locator(dense if most / least >= 10 or least == 1 else MaxNLocator(4, integer=True))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_locator(NullLocator())
 

@@ -550,7 +550,9 @@ def plot(asked: Asked, found: Sequence[Found]) -> Drawn:
         for step in one.runs.step_size.values:
             label = f"{one.algorithm}, $\\eta$ = {step:.3g}" + (f" ({one.edge} tried)" if one.edge else "")
             curves.append(Curve(label, one.runs.sel(step_size=step), spent.clients * spent.up))
-    return draw(curves, shortened(problem.name, 110), max(one.level for one in found))
+    told = [f"{n}={x}" for n, x in asked.given.items() if n not in RUN and ":" not in n and f"{n}=" not in problem.name]
+    title = ", ".join([shortened(problem.name, 110), *told])
+    return draw(curves, title, max(one.level for one in found))
 
 
 def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:

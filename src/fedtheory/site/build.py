@@ -138,12 +138,10 @@ def build(
     for paper in papers:
         pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
         for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
-            corrected = (
-                [by_id[id_] for id_ in v.corrected if id_ in by_id] if v.checked.status is Status.REFUTED else []
-            )
-            around = {"before": before, "v": v, "after": after, "corrected": corrected}
+            around = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
             around["pictured"] = v.statement.id in paper.graph
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
+        pages[f"{paper.paper.name}.report.html"] = page("report.html", **common, paper=paper, **_report(paper, by_id))
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -173,6 +171,23 @@ def _size(png: bytes) -> Markup:
     return Markup(f'width="{width}" height="{height}"')
 
 
+def _instead(v: View, by_id: Mapping[str, View]) -> list[View]:
+    """What is claimed instead of a refuted statement."""
+    return [by_id[id_] for id_ in v.corrected if id_ in by_id] if v.checked.status is Status.REFUTED else []
+
+
+def _report(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]:
+    """What the report on a paper says: verdicts on its main statements, and its errors with what is true instead."""
+    printed = [v for v in paper.views if v.statement.form == "printed"]
+    wrong = [v for v in gravest_first(printed) if v.errata or v.checked.status is Status.REFUTED]
+    return {
+        "version": downloads.version(),
+        "printed_counts": count([v.checked for v in printed]),
+        "main": [(v, _instead(v, by_id)) for v in printed if v.statement.kind in ("theorem", "algorithm")],
+        "wrong": [(v, _instead(v, by_id)) for v in wrong],
+    }
+
+
 def _networks() -> dict[str, Any]:
     """What the page on networks says: its table, ranges of factors, and methods by name."""
     rows = results.networks(beside_networks.STUDY.numbers)
@@ -188,7 +203,9 @@ def _networks() -> dict[str, Any]:
 def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
     pages = sorted(path.name for path in (_HERE / "templates").glob("*.html"))
-    own = [f"{kind}{paper}.html" for paper in catalogue.papers() for kind in ("", "graph_")]
+    own = [
+        name.format(paper) for paper in catalogue.papers() for name in ("{}.html", "graph_{}.html", "{}.report.html")
+    ]
     statements = [search.address(s.id) for s in catalogue.statements()]
     for name in ("index.html", *pages, *own, *statements):
         writable(out / name, mark='content="fedtheory report"')
@@ -449,7 +466,7 @@ def explorer_data(
         for name, paper in catalogue.papers().items()
     }
     arenas: dict[str, int] = {}
-    series: dict[tuple[float, ...], int] = {}
+    series: dict[tuple[float | None, ...], int] = {}
     bounds = {
         c.statement.id: {
             "status": str(c.status),
@@ -582,11 +599,11 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
 
 
 def _curve(
-    curve: Curve, names: Sequence[str], arenas: dict[str, int], series: dict[tuple[float, ...], int]
+    curve: Curve, names: Sequence[str], arenas: dict[str, int], series: dict[tuple[float | None, ...], int]
 ) -> dict[str, Any]:
     """A curve in short form: six digits are enough for a plot, four for an interval; an exact curve has none."""
 
-    def number(values: Sequence[float]) -> int:
+    def number(values: Sequence[float | None]) -> int:
         return series.setdefault(tuple(values), len(series))
 
     ends = {"low": (curve.low, 4), "high": (curve.high, 4)} if curve.seeds else {}
@@ -595,12 +612,12 @@ def _curve(
         "arena": arenas.setdefault(curve.arena, len(arenas)),
         "step": curve.step,
         "seeds": curve.seeds,
-        "symbols": [_count(curve.symbols[name]) if name in curve.symbols else None for name in names],
+        "symbols": number([curve.symbols.get(name) for name in names]),
         "along": {name: number(x) for name, x in curve.along.items()},
         **{part: number([float(f"{x:.{digits}g}") for x in values]) for part, (values, digits) in parts.items()},
     }
 
 
-def _count(x: float) -> float:
-    """The number, without a decimal point if it is whole."""
-    return int(x) if x == int(x) and abs(x) < 1e15 else x
+def _count(x: float | None) -> float | None:
+    """The number, without a decimal point if it is whole; None stays."""
+    return x if x is None else int(x) if x == int(x) and abs(x) < 1e15 else x

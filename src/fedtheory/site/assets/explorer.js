@@ -8,7 +8,7 @@
     bound.symbols = bound.sliders.map(([name, low, high, start]) => ({ name, low, high, start, ...known[name] }));
     bound.tied = Object.entries(bound.tied).map(([name, f]) => ({ name, f, ...known[name] }));
     for (const c of bound.curves) {
-      c.symbols = Object.fromEntries(bound.symbols.map((l, i) => [l.name, c.symbols[i]]).filter(([, x]) => x !== null));
+      c.symbols = Object.fromEntries(bound.symbols.map((l, i) => [l.name, series[c.symbols][i]]).filter(([, x]) => x !== null));
       c.along = Object.fromEntries(Object.entries(c.along).map(([name, i]) => [name, series[i]]));
       c.arena = arenas[c.arena];
       for (const part of ["mean", "low", "high"]) if (part in c) c[part] = series[c[part]];
