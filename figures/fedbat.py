@@ -619,9 +619,8 @@ FIGURES = [
     ),
     Picture(
         "fedbat_algorithm1_printed_and_corrected",
-        "Left and in the middle floor(phi tau) is 0: the printed algorithm (black), with step sizes learned as in (10), "
-        "stays at its start. With one local step before the step sizes are set (blue) it trains. Right, with the paper's "
-        "phi, both train.",
+        "Left and middle: no warm-up steps, floor(phi tau) = 0. As printed (black), with step sizes learned as in (10), the "
+        "model never moves. With one warm-up step (blue) it trains. Right: with the paper's phi both train.",
         algorithm1,
         ("fedbat.alg1", "fedbat.alg1.corrected"),
     ),

@@ -255,7 +255,7 @@ def q_and_tau(full: bool = False) -> Drawn:
         )
     figure.suptitle(
         "fedcom, Figure 9 on small problems: FedCOMGATE as printed diverges where the factor per round (below) is above 1; "
-        "damped by $1/(1+q)$ it stands larger q"
+        "damped by $1/(1+q)$ it converges for larger q, too"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 

@@ -568,7 +568,7 @@ def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:
         rows = summary(one.runs, one.level)
         for row in rows[-1:] if best else rows:
             cells = [_cell(row[name], row[f"{name}_sd"]) for name in shown]
-            tried = f"{one.edge or 'inside'} of {len(one.tried)}" if len(one.tried) > 1 else "the only one"
+            tried = f"{one.edge or 'inside,'} of {len(one.tried)}" if len(one.tried) > 1 else "the only one"
             where = tried if best else str(row["round"])
             name = (one.algorithm,) if several else ()
             table.add_row(*name, f"{row['eta']:g}", where, *cells, f"{row['diverged']} of {seeds}")

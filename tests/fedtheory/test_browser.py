@@ -34,7 +34,17 @@ VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence
 MEASURED = [a for a in ARENAS if a.statement == "sfl.eq54"]  # by exact expectation and by seeds
 BOUNDS = [s for s in catalogue.statements() if has_terms(s)]
 STATEMENTS = ("sfl.lemma9", "fedbcgd.alg3")  # with evidence; with an algorithm beside its corrected form
-EVERY = ("index", *catalogue.names(), *STATEMENTS, "explorer", "glossary", "sharper", "winners", "networks")  # pages
+EVERY = (
+    "index",
+    *catalogue.names(),
+    "sfl.report",
+    *STATEMENTS,
+    "explorer",
+    "glossary",
+    "sharper",
+    "winners",
+    "networks",
+)  # pages
 THEOREM = "sfl.thm1.strongly_convex"
 
 

@@ -233,7 +233,7 @@
     const bounded = sets.filter((s) => s.label !== what).flatMap((s) => s.data).map((p) => p.y).filter((y) => y > 0 && Number.isFinite(y));
     const most = log && measured && bounded.length ? FAR * Math.max(...bounded) : Infinity;
     const cut = measured && measured.mean.some((y) => y > most); // a run that diverges leaves the chart
-    const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
+    const least = log && sums.length ? Math.min(...sums) / (stacked ? 5 : FAR) : undefined; // a term far below leaves the chart
     let below = xs.map(() => 0);
     const shares = bound.terms.map((_, i) => Math.max(...first.map((f) => Math.abs(f.terms[i] / f.terms.reduce((a, b) => a + Math.abs(b), 0)) || 0)));
     const room = ENTRIES - sets.filter((s) => s.label && s.data.some((p) => p.y !== null)).length;
