@@ -14,8 +14,11 @@ from sympy.printing.jscode import JavascriptCodePrinter
 
 from fedtheory.bounds import papers
 from fedtheory.bounds.evaluation import closed, evaluate, in_domain, parameters
-from fedtheory.bounds.trials.arena import Arena, confront, step_symbol, with_lengths
-from fedtheory.theory.statement import Statement, Symbol
+from fedtheory.bounds.trials.arena import Arena, confront, definitions, step_symbol, with_lengths
+from fedtheory.bounds.trials.quantities import quantities
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.theory import catalogue
+from fedtheory.theory.statement import Bound, Statement, Symbol
 
 
 class _JavaScript(JavascriptCodePrinter):
@@ -140,6 +143,28 @@ def _admitted(statement: Statement, symbols: Sequence[Symbol], points: np.ndarra
         found = evaluate(statement.id, strict=False, **{name: x[inside] for name, x in values.items()})
         inside[inside] = np.isfinite(list(found.terms.values())).all(0) & found.admissible
     return inside
+
+
+def following(statement: Statement) -> dict[str, Any] | None:
+    """The run that follows the sliders of a bound of the paper on SFL and PFL; None where there is none.
+
+    method    "SFL" or "PFL"
+    measures  what is measured: "gap_average", or "grad_sq", of which the smallest so far counts
+    rate      the learning rate eta; ratio: w_(r-1) / w_r of the averaging weights; both as expressions in its symbols
+
+    `follow.js` computes it, on quadratics that have the values of the sliders as constants.
+    """
+    own = (a for a in papers.arenas("sfl") if a.statement == statement.id)
+    methods = {type(a.algorithm(eta=1.0)) for a in own} & {SFL, PFL}
+    if statement.paper != "sfl" or not methods:
+        return None
+    (method,), symbols, defined = methods, catalogue.symbols(statement), definitions(statement)
+    assert isinstance(statement.claim, Bound)
+    recorded = quantities("sfl")[statement.claim.quantity.name].recorded
+    rate = symbols["eta_tilde"].sympy / (defined["eta_tilde"] / symbols["eta"].sympy)
+    w, r = defined.get("w_r", sympy.S.One), symbols["r"].sympy
+    ratio = sympy.simplify(w.subs(r, r - 1) / w)
+    return {"method": method.__name__, "measures": recorded, "rate": rate, "ratio": ratio}
 
 
 @dataclass(frozen=True)

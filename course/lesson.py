@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from fedtheory.bounds.evaluation import has_terms
 from fedtheory.figures import gallery
 from fedtheory.paper_check import value_text
+from fedtheory.site.typeset import typeset
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import claim_latex, claim_words, latex, named_latex
 from fedtheory.theory.statement import Bound, Order, Statement, Status, Verdict
@@ -257,8 +258,7 @@ def told(verdict: Verdict, title: str = "") -> mo.Html:
         "broken": "danger",
     }
     pairs = "".join(
-        f"<span><code>{escape(name)}</code> = {escape(value_text(value))}</span>"
-        for name, value in verdict.witness.items()
+        f"<span>{typeset(name)} = {typeset(value_text(value))}</span>" for name, value in verdict.witness.items()
     )
     witness = (
         f"<div style='display:flex;flex-wrap:wrap;gap:0 1.5em;overflow-wrap:anywhere'>{pairs}</div>" if pairs else ""
@@ -266,7 +266,9 @@ def told(verdict: Verdict, title: str = "") -> mo.Html:
     slack = f" Slack {verdict.slack:.3g}." if verdict.slack is not None else ""
     head = f"{title}: " if title else ""
     return mo.callout(
-        mo.Html(f"<div>{escape(head)}<strong>{verdict.status}</strong>. {escape(verdict.says)}.{slack}</div>{witness}"),
+        mo.Html(
+            f"<div>{escape(head)}<strong>{verdict.status}</strong>. {typeset(verdict.says)}.{slack}</div>{witness}"
+        ),
         kinds.get(str(verdict.status), "warn"),
     )
 
@@ -274,7 +276,9 @@ def told(verdict: Verdict, title: str = "") -> mo.Html:
 def regenerated(name: str) -> Figure:
     """A figure of the report, drawn now.  Raises UnknownName."""
     with mpl.rc_context(gallery.STYLE):
-        return gallery.find(name).draw(False).canvas
+        found = gallery.find(name).draw(False)
+    assert isinstance(found, gallery.Drawn)
+    return found.canvas
 
 
 def drawn(draw: Callable[[Any], object], width: float = 6.5, height: float = 3.4, columns: int = 1) -> Figure:

@@ -235,17 +235,20 @@ Among = Callable[[Arena], bool]  # whether an arena may be shown; only these are
 def pictures(ids: Iterable[str], among: Among = lambda arena: True, crossed: Collection[str] = ()) -> list[Picture]:
     """One picture for each statement, with the arenas that `panels` chooses.
 
+    A sharper bound is drawn beside the one that it sharpens, which needs no picture of its own.
+
     crossed  the bounds that a measured curve in their figure is above; the tests compare it with the figures' numbers
     """
+    chosen = tuple(ids)
     return [
         Picture(
             id_.replace(".", "_") + "_bound_against_run",
             _says(catalogue.find(id_), id_ in crossed),
             partial(_drawn, id_, among),
-            (id_,),
+            (id_, *(looser for looser in (catalogue.find(id_).sharpens,) if looser and looser not in chosen)),
             partial(_measured, id_, among),
         )
-        for id_ in ids
+        for id_ in chosen
     ]
 
 

@@ -34,7 +34,7 @@ from fedtheory.figures.gallery import (
     count_axis,
 )
 from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
-from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED, TERM, term_colours
+from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED, TERM, ordered, term_colours
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.base import Algorithm, Memory
 from fedtheory.simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
@@ -293,22 +293,25 @@ def fedbat_with(rho: float | None = None, phi: float | None = None, **other: Any
     return partial(FedBAT, TAU, K=SAMPLED, rho=rho, phi=phi, **other)
 
 
+_BROWN = "#8b5e3c"
+
+
 @cache
 def methods() -> dict[str, tuple[dict[str, Made], str, str]]:
     """Method -> its forms by the label of the settings that are tuned beside eta, colour, dashes."""
     of_bits: dict[str, tuple[dict[str, Made], str, str]] = {
         f"FedPAQ, {b} bits": ({"": partial(FedPAQ, TAU, S=SAMPLED, compressor=QSGD(2 ** (b - 1) - 1))}, colour, "-")
-        for b, colour in ((2, ORANGE), (4, GREEN), (8, PURPLE))
+        for b, colour in zip((2, 4, 8), ordered(3), strict=True)
     }
     return {
         "FedAvg": ({"": partial(FedPAQ, TAU, S=SAMPLED)}, GREY, "-"),
         **of_bits,
         "SignSGD": (_signs(Sign), BLUE, "-"),
         "EF-SignSGD": ({"": partial(EFSignSGD, TAU, S=SAMPLED)}, SKY, "-"),
-        "Noisy-SignSGD": (_signs(NoisySign, noisy=True), GREEN, "-"),
-        "Stoc-SignSGD": (_signs(MaxSign), PURPLE, "-"),
-        "Stoc-SignSGD, Euclidean norm": (_signs(StochasticSign), ORANGE, "-"),
-        "ZeroFL": ({"": partial(ZeroFL, TAU, S=SAMPLED)}, GREEN, "-"),
+        "Noisy-SignSGD": (_signs(NoisySign, noisy=True), PURPLE, "-"),
+        "Stoc-SignSGD": (_signs(MaxSign), _BROWN, "-"),
+        "Stoc-SignSGD, Euclidean norm": (_signs(StochasticSign), _BROWN, "--"),
+        "ZeroFL": ({"": partial(ZeroFL, TAU, S=SAMPLED)}, BLUE, "--"),
         "BiFL": ({"": partial(BiFL, TAU, S=SAMPLED)}, ORANGE, "-"),
         "FedBAT": ({"": fedbat_with()}, RED, "-"),
         "FedBAT as analysed": ({"": fedbat_with(phi=0.0, step_size="max")}, BLACK, "--"),
@@ -373,16 +376,14 @@ def signs(full: bool = False) -> Drawn:
     for axis, title in zip(axes[0], BESIDE, strict=True):
         axis.set(yscale="log", xlabel="round", xlim=(0, ROUNDS), title=title)
     for axis in axes[1]:
-        axis.set(
-            xscale="log", xlabel="uplink bits of a client that always takes part, cumulative (kbit)", xlim=(0.1, 300)
-        )
+        axis.set(xscale="log", xlabel="uplink of a client that always takes part (kbit)", xlim=(0.1, 300))
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     for axis in axes[:, 0]:
         axis.set_ylabel(_GAP)
     figure.suptitle(
-        f"Digit 0 against the rest, logistic regression, {CLIENTS} clients with {LABELS} digits each, {SAMPLED} a round, "
-        rf"$\tau$ = {TAU}, mini-batches of 8"
+        f"fedbat: digit 0 against the rest, logistic regression, {CLIENTS} clients with {LABELS} digits each, {SAMPLED} a "
+        rf"round, $\tau$ = {TAU}, mini-batches of 8"
         "\n"
         rf"line: mean, band: minimum and maximum of {len(seeds)} seeds; $\eta$ of {STEPS[0]:g} ... {STEPS[-1]:g}, $\alpha$ "
         rf"and noise of the paper's grid, tuned on other seeds; FedBAT: $\rho$ = {settings()['rho']:g}, "
@@ -578,7 +579,7 @@ def _among(arena: Arena) -> bool:
 FIGURES = [
     best_constants.picture("fedbat"),
     *bound_against_run.pictures(
-        [f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")], _among
+        [f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start.sharp")], _among
     ),
     Picture(
         "fedbat_thm3_over_run_lengths",
@@ -617,9 +618,8 @@ FIGURES = [
     ),
     Picture(
         "fedbat_algorithm1_printed_and_corrected",
-        "Left and in the middle floor(phi tau) is 0: the printed algorithm (black), with step sizes learned as in (10), "
-        "stays at its start. With one local step before the step sizes are set (blue) it trains. Right, with the paper's "
-        "phi, both train.",
+        "Left and middle: no warm-up steps, floor(phi tau) = 0. As printed (black), with step sizes learned as in (10), the "
+        "model never moves. With one warm-up step (blue) it trains. Right: with the paper's phi both train.",
         algorithm1,
         ("fedbat.alg1", "fedbat.alg1.corrected"),
     ),

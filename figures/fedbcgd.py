@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from fedtheory.bounds.fedbcgd import rate_table
@@ -32,7 +32,7 @@ from fedtheory.figures.gallery import (
     count_axis,
 )
 from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
-from fedtheory.figures.styles import CORRECTED, LEAST, MOST_DECADES, PRINTED, mark_all
+from fedtheory.figures.styles import CORRECTED, LEAST, MOST_DECADES, PRINTED, mark_all, ordered
 from fedtheory.simulations import data, expectation, partitions, run
 from fedtheory.simulations.algorithms.base import FLOAT, Algorithm
 from fedtheory.simulations.algorithms.fedbcgd import (
@@ -322,9 +322,9 @@ def _crossed(axis: Any, theorem: int, case: str, claims: list[Claimed]) -> Rows:
 
 # Variant -> label, look
 ALGORITHM1: dict[str, tuple[str, dict[str, Any]]] = {
-    "FedBCGD, as printed": ("as printed: momentum of lines 20 to 25, result of T - 1 steps sent", PRINTED),
-    "FedBCGD, momentum of lines 20-25": ("printed momentum only: mean + v", {"color": ORANGE, "ls": "--"}),
-    "FedBCGD, (42) and (43)": ("(42), (43) as they stand: sign of v", {"color": RED}),
+    "FedBCGD, as printed": ("as printed: momentum of lines 20 to 25, T - 1 of T steps sent", PRINTED),
+    "FedBCGD, momentum of lines 20-25": ("only the printed momentum: mean + v", {"color": ORANGE, "ls": "--"}),
+    "FedBCGD, (42) and (43)": ("only (42) and (43) as printed: x - v", {"color": RED}),
     "FedBCGD": ("corrected: all T steps sent, x + v", CORRECTED),
 }
 
@@ -342,17 +342,17 @@ def algorithm1(full: bool = False) -> Drawn:
                 method = VARIANTS[variant](T=T, eta=eta, lam=lam, **shape)
                 told: dict[str, object] = {"panel": "gap", "T": T, "lam": lam, "form": variant, "eta": eta}
                 rows += exact_line(axis, problem, method, 60, told, label=label, **style)
-            still = " (printed: never moves)" if _constant(rows, T, lam) else ""
+            still = ": as printed it never moves" if _constant(rows, T, lam) else ""
             axis.set(yscale="log", xlim=(0, 60), ylim=(1e-6, 1e4), xlabel="round r", ylabel=_GAP if j == 0 else "")
-            mark_all(axis)
+            mark_all(axis, "")
             axis.set_title(rf"T = {T}, $\lambda$ = {lam:g}, $\eta$ = {eta:g}" + still)
         rows += _factors(axes[i, 2], problem, T, shape)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
     figure.suptitle(
-        "Algorithm 1, printed and corrected: exact expectation on quadratics with different Hessians and one minimiser, "
-        "L = 1, $\\mu$ = 0.1, M = 4, N = 2, K = 2,\na shared block; the printed momentum counts a step of the mean "
-        "1 + $\\alpha$ times, $\\alpha=1/(1-\\lambda)$"
+        "fedbcgd, Algorithm 1: each printed defect, and the corrected form (blue); an arrow marks a run that diverges\n"
+        "Exact expectation on quadratics, L = 1, $\\mu$ = 0.1, M = 4, N = 2, K = 2. As printed, the momentum counts each "
+        "averaged step $1+\\alpha$ times, $\\alpha=1/(1-\\lambda)$."
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
@@ -379,9 +379,10 @@ def _factors(axis: Any, problem: Quadratic, T: int, shape: dict[str, int]) -> Ro
                 for e, f in zip(etas, factor, strict=True)
             ]
     axis.axhline(1, color=GREY, lw=0.8)
-    axis.set(xscale="log", yscale="log", ylim=(0.3, 30), xlabel=r"$\eta$  (units of $x^2/f$)")
+    axis.set(xscale="log", yscale="log", ylim=(0.02, 30), xlabel=r"$\eta$  (units of $x^2/f$)")
     axis.set_ylabel(r"factor of $\mathbb{E}\|\cdot\|^2$ per round")
-    axis.set_title(f"T = {T}: above 1 it diverges")
+    axis.set_title(f"T = {T}: above 1 a run diverges")
+    axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.legend(fontsize=7, loc="upper left", title="momentum")
     return rows
 
@@ -425,7 +426,7 @@ STEPS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # grid of eta L
 _GRID = rf"best $\eta L$ of {STEPS[0]:g}, {STEPS[1]:g} ... {STEPS[-1]:g}"
 BLOCKS = (1, 2, 5, 10, 20)
 BUDGET = 20.0  # of uplink, in units of d
-_SCALE = (BLACK, BLUE, GREEN, ORANGE, RED)  # along N or lambda
+_SCALE = ordered(len(BLOCKS))  # along N or lambda
 TARGET = 0.05  # of the gap at the start
 
 
@@ -483,8 +484,8 @@ def blocks(full: bool = False) -> Drawn:
     last.legend(fontsize=7)
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
-        "Figure 4 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, 20 a round, T = 5, "
-        f"mini-batches of 10,\n{_GRID} for the target; "
+        "fedbcgd, Figure 4 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, 20 a "
+        f"round, T = 5, mini-batches of 10,\n{_GRID} for the target; "
         f"{BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
@@ -571,11 +572,14 @@ def momentum(full: bool = False) -> Drawn:
     )
     for axis, title, limits in zip(axes[0], titles, ((0.1, 3), (0.01, 3), (1e-3, 3)), strict=True):
         axis.set(yscale="log", ylim=limits, xlabel="round r", title=title)
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if limits[1] < 100 * limits[0] else (1.0,)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.yaxis.set_minor_locator(NullLocator())
         axis.legend(loc="upper right", fontsize=7)
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
-        "Figure 7 on small problems: FedBCGD, T = 5.  Quadratics: M = 4, N = 2, K = 1, $\\sigma$ = 0.1.\nDigits, 0 against "
-        f"the rest: M = 40, N = 5, K = 4; {BAND.format(seeds)}"
+        "fedbcgd, Figure 7 on small problems: FedBCGD, T = 5.  Quadratics: M = 4, N = 2, K = 1, $\\sigma$ = 0.1.\nDigits, 0 "
+        f"against the rest: M = 40, N = 5, K = 4; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 

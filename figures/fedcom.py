@@ -19,7 +19,7 @@ from fedtheory.bounds.fedcom import rate_table
 from fedtheory.figures import best_constants, bound_against_run, every_count, rate_tables
 from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
-from fedtheory.figures.styles import CORRECTED, PRINTED, mark_all
+from fedtheory.figures.styles import CORRECTED, PRINTED, mark_all, ordered
 from fedtheory.simulations import data, expectation, partitions, run
 from fedtheory.simulations.algorithms.fedcom import (
     DIANA,
@@ -85,22 +85,23 @@ TAU = 5
 STEPS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # grid of eta
 BUDGET = 20_000  # bits of uplink per client
 _BITS = "uplink bits per client, cumulative (kbit)"
-COMPRESSORS: dict[str, dict[str, tuple[Compressor, str]]] = {  # row -> label -> compressor, colour
+_FINE, _MIDDLE, _COARSE = ordered(3)
+COMPRESSORS: dict[str, dict[str, tuple[Compressor, str, str]]] = {  # row -> label -> compressor, colour, dashes
     "rounding to levels": {
-        "none": (Identity(), BLACK),
-        "QSGD, s = 1": (QSGD(1), BLUE),
-        "QSGD, s = 4": (QSGD(4), SKY),
-        "QSGD, s = 16": (QSGD(16), PURPLE),
-        "dithering, s = 4": (Dithering(4), ORANGE),
-        "rounding, s = 4 (biased)": (Rounding(4), RED),
+        "none": (Identity(), BLACK, "-"),
+        "QSGD, s = 1": (QSGD(1), _COARSE, "-"),
+        "QSGD, s = 4": (QSGD(4), _MIDDLE, "-"),
+        "QSGD, s = 16": (QSGD(16), _FINE, "-"),
+        "dithering, s = 4": (Dithering(4), ORANGE, "--"),
+        "rounding, s = 4 (biased)": (Rounding(4), RED, ":"),
     },
     "few coordinates, or signs": {
-        "none": (Identity(), BLACK),
-        "random k = 6": (RandK(6), GREEN),
-        "top k = 6 (biased)": (TopK(6), RED),
-        "all or nothing, p = 1/4": (Bernoulli(0.25), ORANGE),
-        "each with p = 1/4": (Sparsifier(0.25), SKY),
-        "stochastic signs": (StochasticSign(), PURPLE),
+        "none": (Identity(), BLACK, "-"),
+        "random k = 6": (RandK(6), BLUE, "-"),
+        "top k = 6 (biased)": (TopK(6), RED, "-."),
+        "all or nothing, p = 1/4": (Bernoulli(0.25), "#8b5e3c", "--"),
+        "each with p = 1/4": (Sparsifier(0.25), SKY, "-"),
+        "stochastic signs": (StochasticSign(), PURPLE, "-"),
     },
 }
 
@@ -143,21 +144,26 @@ def compressors(full: bool = False) -> Drawn:
         line = axes[row]
         for axis, (title, clients, algorithm) in zip(line, panels, strict=True):
             problem = breast_cancer(clients)
-            for label, (Q, colour) in group.items():
+            for label, (Q, colour, dashes) in group.items():
                 if "damped" in title and Q.q(problem.d).value is None:
                     continue  # no q, hence no damping factor
                 method = algorithm(tau=TAU, eta=list(STEPS), compressor=Q)
-                found = _within_budget(axis, problem, label, method, BUDGET, seeds, color=colour)
+                found = _within_budget(axis, problem, label, method, BUDGET, seeds, color=colour, ls=dashes)
                 rows[title, Q.name] = [{"panel": title, "compressor": Q.name, **one} for one in found]
             _against_bits(axis, "" if row else title, 1e-5, 1e2)
-        line[0].set_ylabel(f"{kind}\n{_GAP}")
-        line[1].legend(loc="upper left", bbox_to_anchor=(0.35, 1.0), title="compressor", title_fontsize=8)
+        line[0].set_ylabel(_GAP)
+        handles, labels = line[0].get_legend_handles_labels()
+        line[2].legend(
+            handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5), title=f"{kind}:", title_fontsize=8
+        )
     for axis in axes[1]:
         axis.set_xlabel(_BITS)
     figure.suptitle(
-        f"Logistic regression on breast_cancer, 10 clients, mini-batches of 16, $\\tau$ = {TAU}, $\\gamma$ = 1, best "
-        f"$\\eta$ of {STEPS[0]:g}, {STEPS[1]:g}, {STEPS[2]:g} ... {STEPS[-1]:g}; {BAND.format(seeds)}\n"
-        "arrow: the gap leaves the panel at every step size of the grid"
+        "fedcom: with which compressors FedCOMGATE, as printed and damped, gets to the minimum "
+        "(arrow: at no step size of the grid)\n"
+        f"logistic regression on breast_cancer, 10 clients, mini-batches of 16, $\\tau$ = {TAU}, $\\gamma$ = 1, best "
+        f"$\\eta$ of {STEPS[0]:g}, {STEPS[1]:g}, {STEPS[2]:g} ... {STEPS[-1]:g}; {BAND.format(seeds)}",
+        fontsize=10,
     )
     return Drawn(figure, pd.DataFrame([row for each in rows.values() for row in each]))
 
@@ -208,7 +214,7 @@ def systems(full: bool = False) -> Drawn:
 # ---------------------------------------------------------------------------------------------- Figure 9: q and tau
 
 QS, TAUS = (0.0, 0.5, 1.0, 2.0, 4.0), (1, 2, 5, 10)
-_SCALE = (BLACK, BLUE, GREEN, ORANGE, RED)  # along q or tau
+OF_Q, OF_TAU = ordered(len(QS)), ordered(len(TAUS), "inferno")
 FORMS: tuple[tuple[str, float | None], ...] = (("printed", 1.0), ("damped", None))  # with its damping
 
 
@@ -243,9 +249,14 @@ def q_and_tau(full: bool = False) -> Drawn:
     rows = _along_q_and_tau(axes[0], "quadratics, exact expectation", 0.05, (1e-5, 1e3), expected)
     rows += _along_q_and_tau(axes[1], f"logistic regression, {seeds} seeds", 4.0, (1e-4, 1e3), sampled)
     rows += _factors(axes[2])
-    for axis in axes[0, 1::2]:  # the colours of two columns each
-        axis.legend(loc="upper right", ncols=2)
-    figure.suptitle("Figure 9 on small problems: FedCOMGATE, as printed and damped by 1/(1+q)")
+    for axis, side, of in ((axes[0, 0], "left", "two left columns"), (axes[0, 2], "right", "two right columns")):
+        figure.legend(
+            *axis.get_legend_handles_labels(), loc=f"outside lower {side}", ncols=5, title=of, title_fontsize=8
+        )
+    figure.suptitle(
+        "fedcom, Figure 9 on small problems: FedCOMGATE as printed diverges where the factor per round (below) is above 1; "
+        "damped by $1/(1+q)$ it converges for larger q, too"
+    )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
 
@@ -262,16 +273,16 @@ def _along_q_and_tau(
         rows.extend(found if kind == "tau" or q or form == "damped" else [])  # without compression the forms are equal
 
     for axis, (form, _) in zip(axes, FORMS, strict=False):
-        for q, colour in zip(QS, _SCALE, strict=True):
+        for q, colour in zip(QS, OF_Q, strict=True):
             line(axis, "q", form, q, 5, colour, f"q = {q:g}")
         axis.set_title(rf"{form}, $\tau$ = 5" + f"\n{what}", fontsize=9)
     for axis, q in zip(axes[2:], (2.0, 0.0), strict=True):
-        for tau, colour in zip(TAUS, _SCALE, strict=False):
+        for tau, colour in zip(TAUS, OF_TAU, strict=True):
             line(axis, "tau", "damped", q, tau, colour, rf"$\tau$ = {tau}")
         axis.set_title(("damped, q = 2" if q else "no compression, q = 0") + f"\n{what}", fontsize=9)
     for axis in axes:
         axis.set(yscale="log", xlim=(0, axis.get_lines()[0].get_xdata()[-1]), ylim=limits, xlabel="round r")
-        mark_all(axis)
+        mark_all(axis, "")
     axes[0].set_ylabel(f"$\\eta$ = {eta:g}\n{_GAP}")
     return rows
 
@@ -287,14 +298,14 @@ def _factors(axes: Any) -> Rows:
 
     grid, taus = np.linspace(0, 4, 41), range(1, 21)
     for (form, damping), along_tau, along_q in zip(FORMS, axes[:2], axes[2:], strict=True):
-        for q, colour in zip(QS, _SCALE, strict=True):
+        for q, colour in zip(QS, OF_Q, strict=True):
             found = [radius(q, tau, damping) for tau in taus]
             along_tau.plot(taus, found, color=colour)
             rows += [
                 {"on": "factor", "panel": "tau", "q": q, "tau": t, "form": form, "x": t, "mean": f}
                 for t, f in zip(taus, found, strict=True)
             ]
-        for tau, colour in zip(TAUS, _SCALE, strict=False):
+        for tau, colour in zip(TAUS, OF_TAU, strict=True):
             found = [radius(q, tau, damping) for q in grid]
             along_q.plot(grid, found, color=colour)
             rows += [

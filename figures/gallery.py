@@ -51,6 +51,7 @@ _METADATA: dict[str, dict[str, None]] = {
 _MARGIN = 0.1  # inches
 DRAWN = Path(__file__).resolve().with_name("drawn")
 _COLOURS = 128  # of a PNG: a third of the size, without a visible loss
+_OLD = "numbers on record from older code"
 _SOURCE = "Source"  # where a PNG has the digest of what it is made of
 STYLE: dict[Any, Any] = {
     "axes.grid": True,
@@ -81,21 +82,31 @@ class Drawn:
 
 
 @dataclass(frozen=True)
+class Tabled:
+    """A figure that is a table, as HTML, and in long form every number in it."""
+
+    html: str
+    data: pd.DataFrame
+
+
+@dataclass(frozen=True)
 class Picture:
     """A figure by name.
 
-    draw        full -> the figure
+    draw        full -> the figure, drawn; or a table
     statements  the ids that it speaks about
     arenas      the arenas whose measurements it needs, as a function
     study       the study whose numbers it shows
+    shown       the ending of the file that shows it: "html" for a table
     """
 
     name: str
     says: str
-    draw: Callable[[bool], Drawn]
+    draw: Callable[[bool], Drawn | Tabled]
     statements: tuple[str, ...] = ()
     arenas: Callable[[], Sequence[Arena]] = tuple
     study: Callable[[], Study] | None = None
+    shown: Literal["png", "html"] = "png"
 
 
 def pictures(paper: str | None = None) -> list[Picture]:
@@ -123,15 +134,18 @@ def find(name: str) -> Picture:
 
 
 def rendered(picture: Picture, full: bool = False, formats: Sequence[Format] = ("png",)) -> dict[str, bytes]:
-    """The figure's files, by their endings.
+    """The figure's files, by their endings; those of a table are HTML and CSV, whatever the formats.
 
     A PNG that is committed with the same numbers and words, made by the same code, is not drawn again.
     """
     with mpl.rc_context(STYLE):
         drawn = picture.draw(full)
+        csv = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        if isinstance(drawn, Tabled):
+            old = f"<p>{_OLD}</p>\n" if picture.study is not None and picture.study().old else ""
+            return {"html": (drawn.html + old).encode(), "csv": csv.encode()}
         canvas = drawn.canvas
         mark_old(picture, canvas)
-        csv = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         made_of = _made_of(picture, canvas, csv)
         if tuple(formats) == ("png",) and (png := _committed(picture.name, made_of)):
             return {"png": png, "csv": csv.encode()}
@@ -161,7 +175,7 @@ def _in_few_colours(png: io.BytesIO, made_of: str) -> bytes:
 def mark_old(picture: Picture, canvas: Canvas) -> None:
     """Say in a figure that its numbers are from older code, if they are."""
     if picture.study is not None and picture.study().old:
-        canvas.text(0.01, -0.02, "numbers on record from older code", va="top", fontsize=7, color=RED)
+        canvas.text(0.01, -0.02, _OLD, va="top", fontsize=7, color=RED)
 
 
 def _made_of(picture: Picture, canvas: Canvas, csv: str) -> str:
@@ -204,14 +218,14 @@ def numbers_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.csv")
 
 
-def saveable(path: Path) -> None:
-    """Checks, before long work, that `save_as` can write the figure.  Raises ValueError."""
-    writable(path, tuple(_METADATA))
+def saveable(path: Path, picture: Picture | None = None) -> None:
+    """Checks, before long work, that `save_as` can write a figure, or this one, which may be a table.  Raises ValueError."""
+    writable(path, ("html",) if picture is not None and picture.shown == "html" else tuple(_METADATA))
     writable(numbers_of(path))
 
 
-def save_as(draw: Callable[[], Drawn], path: Path) -> None:
-    """Write a figure to this PNG, SVG or PDF file, and its numbers beside it."""
+def save_as(draw: Callable[[], Drawn | Tabled], path: Path) -> None:
+    """Write a figure to this PNG, SVG or PDF file, or a table to this HTML file, and its numbers beside it."""
     ending = cast(Format, path.suffix.removeprefix(".").lower())
     files = rendered(Picture(path.stem, "", lambda full: draw()), formats=(ending,))
     write(path, files[ending])
@@ -229,10 +243,10 @@ def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **o
 def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
     """A logarithmic axis of counts in plain numbers: 1, 2, 5, 10, 20 ..., or powers of ten if these are too many.
 
-    Less than a decade is marked in even steps.
+    Less than a decade is marked in even steps, unless it begins at 1.
     """
     dense = LogLocator(subs=(1.0, 2.0, 5.0) if most / least < 500 else (1.0,))
-    axis.set_major_locator(dense if most / least >= 10 else MaxNLocator(4, integer=True))
+    axis.set_major_locator(dense if most / least >= 10 or least == 1 else MaxNLocator(4, integer=True))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_locator(NullLocator())
 

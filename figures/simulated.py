@@ -15,6 +15,7 @@ from fedtheory.figures.runs import BAND, CUT, ROUNDING, Rows, curve, in_sight, u
 
 COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", ":", "-.")
+_APART = 5.0  # times the bits of another algorithm: then only a logarithmic axis shows both
 _LABELS = {"gap": r"$F(x_r)-F^*$", "value": "$F(x_r)$"}
 
 
@@ -50,7 +51,8 @@ def draw(curves: Sequence[Curve], title: str, level: float = 0.0) -> Drawn:
             rows += curve(axis, x, one, {"algorithm": c.label, "along": along}, floor, **style)
             for line in _remarks(c.run, one, floor, top) if along == "rounds" else ():
                 axis.plot([], [], " ", label=line)
-        if along == "bits" and any(one.sizes["round"] > 1 for one in series):
+        sent = [one["round"].values[-1] * c.bits for c, one in zip(curves, series, strict=True)]
+        if along == "bits" and max(sent) > _APART * min(sent) > 0:
             axis.set_xscale("log")
         axis.set_xlabel("rounds" if along == "rounds" else "bits sent by all clients together")
     if name == "gap":

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, YELLOW
 from fedtheory.simulations.problems import Array
@@ -39,6 +41,12 @@ _TERMS = {
 }
 _FREE = (_INDIGO, _TEAL, _VIOLET, _SAND, _MAROON, YELLOW, _BROWN, SKY, GREEN, ORANGE)  # in this order
 TERM: dict[str, Any] = {"ls": (0, (3, 2)), "lw": 1.2}
+
+
+def ordered(number: int, palette: str = "viridis") -> tuple[str, ...]:
+    """Colours of ordered values, from dark to light; `palette` is one of matplotlib's names."""
+    return tuple(to_hex(colormaps[palette](place)) for place in np.linspace(0, 0.85, number))
+
 
 MOST_CURVES = 8  # in a panel; a band belongs to its line
 MOST_DECADES = 12  # on a logarithmic axis

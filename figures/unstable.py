@@ -42,7 +42,7 @@ def unstable(full: bool = False) -> Drawn:
         right.plot(own.x, own.y, color=colour, label=label)
     right.set(yscale="log", xlabel="round", ylabel="training loss", ylim=(0.003, 60))
     right.set_title("a small CNN on digits, 10 of 100 clients a round")
-    right.legend(title="step size 0.03, T = 10, unless said", loc="lower left", fontsize=7, title_fontsize=7)
+    right.legend(title="step size 0.03, T = 10 if not named", loc="lower left", fontsize=7, title_fontsize=7)
     figure.suptitle(
         "FedBCGD+ with blocks needs step sizes of the order 1/(T L); without blocks, 1/L is stable for any T",
         fontsize=10,

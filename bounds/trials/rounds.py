@@ -130,8 +130,8 @@ class Rounds(Generic[Instance, OfPaper]):
                 if not balance.equality:
                     further[balance.says] = max(further.get(balance.says, 0), balance.ratio)
         says = (
-            f"exact on {len(seen)} instances ({self.searched}), and in a search of {changes} more from each of the {starts} "
-            "worst"
+            f"no violation on {len(seen)} instances ({self.searched}), nor in a search of {changes} more from each of the "
+            f"{starts} closest"
         )
         if any(further.values()):
             slacks = ", ".join(f"{float(1 / need):.4g}" for need in further.values() if need)

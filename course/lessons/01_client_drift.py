@@ -453,21 +453,21 @@ def _(PFL, Quadratic, SFL, a, expectation, h, np):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, both, drawn, np):
+def _(BLUE, ORANGE, a1, a2, both, drawn, h1, h2, mo, np):
     def _draw(axis):
         for (name, data), colour in zip(both.items(), (BLUE, ORANGE), strict=True):
             axis.plot(data["round"], np.sqrt(data.dist2.isel(step_size=0)), color=colour, label=name)
         axis.set(yscale="log", xlabel="rounds", ylabel=r"$(\mathbb{E}\|x^{(r)}-x^*\|^2)^{1/2}$")
         axis.legend()
 
-    drawn(_draw)
+    mo.hstack([drawn(_draw), mo.vstack([h1, a1, h2, a2])], justify="start", align="center", wrap=True)
     return
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 1.6.** Use the sliders at the top. Find a federation in which PFL ends nearer to $x^*$ than SFL at these step
+    **Exercise 1.6.** Move the sliders beside the figure. They are those of the beginning, once more. Find a federation in which PFL ends nearer to $x^*$ than SFL at these step
     sizes. Explain it in two sentences.
     """)
     return

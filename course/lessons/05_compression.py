@@ -97,13 +97,14 @@ def _(mo, how_to_answer):
     - explain for which compressors gradient tracking diverges, and repair it;
     - explain why a biased compressor can diverge, and how an error memory repairs it;
     - compare algorithms by the bits that they send.
-
+    """),
+            how_to_answer(),
+            mo.md(r"""
     ## A message and its law
 
     A client has a vector $x\in\mathbb R^d$ to send and sends a random $Q(x)$ that needs fewer bits. Two numbers describe its
     effect on an algorithm: the mean of $Q(x)$, and $\mathbb E\|Q(x)-x\|^2$. The paper on compression assumes:
     """),
-            how_to_answer(),
         ]
     )
     return
@@ -658,31 +659,19 @@ def _(FedCOMGATE, eta_gate, expectation, q_gate, quadratics, spectral_radius, va
 
 
 @app.cell(hide_code=True)
-def _(BLUE, GREY, RED, drawn, exact, gate, np, q_gate, quadratics, radius, spectral_radius, variant):
-    _qs = np.linspace(0, 4, 17)
-    _radii = {
-        name: [float(spectral_radius(quadratics(), gate(name, float(q), 0.05))[0]) for q in _qs]
-        for name in ("as printed", "damped by the best alpha")
-    }
-
-    def _draw(axes):
-        left, right = axes
+def _(BLUE, drawn, exact, np, q_gate, radius, variant):
+    def _draw(axis):
         squares = exact.dist2.isel(step_size=0).values.ravel()
-        left.plot(np.arange(squares.size), np.sqrt(np.maximum(squares, 0)), color=BLUE)
-        left.set(
+        axis.plot(np.arange(squares.size), np.sqrt(np.maximum(squares, 0)), color=BLUE)
+        axis.set(
             yscale="log",
             ylim=(1e-6, 1e6),
             xlabel="rounds",
             ylabel=r"$(\mathbb{E}\|w^{(r)}-w^*\|^2)^{1/2}$",
             title=f"{variant.value}, q = {q_gate.value:g}\nspectral radius {radius:.4g}",
         )
-        for (name, values), colour in zip(_radii.items(), (RED, BLUE), strict=True):
-            right.plot(_qs, values, color=colour, marker=".", label=name)
-        right.axhline(1, color=GREY, lw=1, ls=":")
-        right.set(xlabel="variance factor $q$", ylabel="spectral radius", title=r"exact, $\eta=0.05$, $\tau=5$")
-        right.legend()
 
-    drawn(_draw, width=9, height=3.4, columns=2)
+    drawn(_draw)
     return
 
 
@@ -727,7 +716,19 @@ def _(check, critical_q, gate, quadratics, spectral_radius):
 
 
 @app.cell(hide_code=True)
-def _(after, alpha, answer_7, mo, sympy, tracking_factor):
+def _(
+    BLUE, GREY, RED, after, alpha, answer_7, drawn, gate, mo, np, quadratics, spectral_radius, sympy, tracking_factor
+):
+    _qs = np.linspace(0, 4, 17)
+
+    def _draw(axis):
+        for name, colour in (("as printed", RED), ("damped by the best alpha", BLUE)):
+            radii = [float(spectral_radius(quadratics(), gate(name, float(q), 0.05))[0]) for q in _qs]
+            axis.plot(_qs, radii, color=colour, marker=".", label=name)
+        axis.axhline(1, color=GREY, lw=1, ls=":")
+        axis.set(xlabel="variance factor $q$", ylabel="spectral radius", title=r"exact, $\eta=0.05$, $\tau=5$")
+        axis.legend()
+
     mo.vstack(
         [
             after(
@@ -735,6 +736,7 @@ def _(after, alpha, answer_7, mo, sympy, tracking_factor):
                 rf"""
     As printed, with $\alpha=1$, the factor per round is ${sympy.latex(sympy.simplify(tracking_factor.subs(alpha, 1)))}$.
     """,
+                drawn(_draw),
             ),
             mo.md(r"""
     The paper's Theorem E.6 covers every $q$ under its condition (78). An exact expectation inside the condition refutes it. For the

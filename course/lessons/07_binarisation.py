@@ -94,13 +94,14 @@ def _(mo, how_to_answer):
 
     The paper is FedBAT, "Communication-Efficient Federated Learning via Learnable Binarization". A client has trained. It sends its
     update $m\in\mathbb R^d$ with *one bit for each entry*, and one number for each layer, the step size $\alpha$.
-
+    """),
+            how_to_answer(),
+            mo.md(r"""
     ## The operator
 
     $\mathcal S(x,\alpha)$ is $\alpha$ or $-\alpha$. An entry outside $[-\alpha,\alpha]$ becomes the nearer end. An entry inside becomes
     $\alpha$ with probability $\frac{\alpha+x}{2\alpha}$, and $-\alpha$ otherwise.
     """),
-            how_to_answer(),
         ]
     )
     return

@@ -361,7 +361,7 @@ def _(check):
         "13.5",
         rounds_needed,
         _first,
-        at=[(1, 0.5), (1, 0.125), (2, 0.25), (1, 0.7)],
+        at=[(1, 0.5), (1, 0.125), (2, 0.25), (1, 0.7), (1, 0.65)],  # 8.6 and 9.2: neither rounded nor cut off
         hint=r"The conditions leave the step sizes from $1/(\mu R)$ to $1/(6L)$. When is this interval not empty?",
     )
     answer_5

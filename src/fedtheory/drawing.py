@@ -50,6 +50,8 @@ def draw_all(
 ) -> dict[str, Files]:
     """Write the figures into the folder as PNG and CSV, and in more formats if asked for; known ones as they are.
 
+    A table is written as HTML and CSV.
+
     Returns the files by the names.
 
     Raises ValueError, before the work, where a file cannot be written; after all other figures are written, for those that
@@ -77,7 +79,7 @@ def current() -> dict[str, Files]:
         made = json.loads(_MADE_OF.read_text())
         if made["code"] != _code() or plugins.packages():
             return {}
-        found = {name: _files(name) for name in made["figures"]}
+        found = {name: committed(name) for name in made["figures"]}
     except (OSError, ValueError, KeyError):  # there is none, or it is damaged
         return {}
     known = sorted(name for name, files in found.items() if _digest(files) == made["figures"][name])
@@ -92,12 +94,14 @@ def keep(figures: Mapping[str, Files], folder: Path) -> None:
         write(_MADE_OF, (json.dumps(made, indent=1) + "\n").encode())
 
 
-def _files(name: str) -> Files:
-    return {ending: path.read_bytes() for ending, path in gallery.files_in(gallery.DRAWN, name).items()}
+def committed(name: str) -> Files:
+    """The files of a committed figure.  Raises OSError if there is none."""
+    shown = "html" if (gallery.DRAWN / f"{name}.html").exists() else "png"
+    return {ending: path.read_bytes() for ending, path in gallery.files_in(gallery.DRAWN, name, (shown, "csv")).items()}
 
 
 def _digest(files: Files) -> str:
-    return sha256(files["png"] + files["csv"]).hexdigest()[:16]
+    return sha256(files.get("html", files.get("png", b"")) + files["csv"]).hexdigest()[:16]
 
 
 @cache
@@ -111,7 +115,8 @@ def _code() -> str:
 def ready(chosen: Iterable[gallery.Picture], folder: Path, more: tuple[Format, ...] = ()) -> None:
     """Raises ValueError where a figure's files cannot be written into the folder."""
     for picture in chosen:
-        for path in gallery.files_in(folder, picture.name, ("png", "csv", *more)).values():
+        others = more if picture.shown == "png" else ()
+        for path in gallery.files_in(folder, picture.name, (picture.shown, "csv", *others)).values():
             writable(path)
 
 
@@ -129,4 +134,4 @@ def _task(paper: str, name: str, full: bool, more: tuple[Format, ...]) -> Task:
     return Task("drawing figures", worker, "figure", drawn, (paper, name, full, more), needs)
 
 
-__all__ = ["current", "draw_all", "drawn", "keep", "ready", "tasks_of"]
+__all__ = ["committed", "current", "draw_all", "drawn", "keep", "ready", "tasks_of"]

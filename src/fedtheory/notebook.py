@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from pandas import DataFrame
 
-    from fedtheory.figures.gallery import Drawn
+    from fedtheory.figures.gallery import Drawn, Tabled
     from fedtheory.tasks import Workshop
     from fedtheory.theory.statement import Statement
     from fedtheory.verification import Checked
@@ -88,28 +88,39 @@ def show(id_: str) -> Page:
 
 @dataclass(frozen=True, repr=False)
 class Figure:
-    """A figure by name, and every number in it."""
+    """A figure by name, and every number in it; a table has HTML, and no canvas."""
 
     name: str
     full: bool
-    canvas: Canvas
+    canvas: Canvas | None
     data: DataFrame
+    html: str | None = None
 
     def __repr__(self) -> str:
         """Its name and its size."""
         return f"<Figure {self.name}: {len(self.data)} rows of numbers in data>"
 
-    def _repr_png_(self) -> bytes:
+    def _repr_html_(self) -> str | None:
+        """A table for a notebook."""
+        return self.html
+
+    def _repr_png_(self) -> bytes | None:
         """For a notebook."""
+        if self.canvas is None:
+            return None
         buffer = io.BytesIO()
         self.canvas.savefig(buffer, format="png", bbox_inches="tight")
         return buffer.getvalue()
 
     def save(self, path: str | Path) -> None:
-        """Write it as PNG, SVG or PDF, by the name's ending, and its numbers beside it.  Raises ValueError for another."""
-        from fedtheory.figures.gallery import save_as, saveable
+        """Write it as PNG, SVG or PDF, by the name's ending, and its numbers beside it.  Raises ValueError for another.
 
-        saveable(Path(path))
+        A table is written as HTML.
+        """
+        from fedtheory.figures.gallery import find, save_as, saveable
+
+        picture = find(self.name)
+        saveable(Path(path), picture)
         save_as(lambda: _drawn(self.name, self.full), Path(path))
 
 
@@ -119,10 +130,10 @@ def figure(name: str, full: bool = False) -> Figure:
     full  with the longer runs
     """
     drawn = _drawn(name, full)
-    return Figure(name, full, drawn.canvas, drawn.data)
+    return Figure(name, full, getattr(drawn, "canvas", None), drawn.data, getattr(drawn, "html", None))
 
 
-def _drawn(name: str, full: bool) -> Drawn:
+def _drawn(name: str, full: bool) -> Drawn | Tabled:
     import matplotlib as mpl
 
     from fedtheory.figures import gallery

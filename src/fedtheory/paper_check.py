@@ -92,7 +92,8 @@ def generate(checked: Sequence[Checked]) -> dict[str, str]:
 
     paper_check.md; paper_check/PAPER.md for each paper.
     """
-    figures = {id_: f"{FIGURES}/{p.name}.png" for p in gallery.pictures() for id_ in p.statements}
+    shown = {"png": "png", "html": "csv"}  # a table is read as its numbers
+    figures = {id_: f"{FIGURES}/{p.name}.{shown[p.shown]}" for p in gallery.pictures() for id_ in p.statements}
     scores = scores_of(checked)
     about = {c.statement.paper for c in checked}
     chosen = [paper for name, paper in catalogue.papers().items() if name in about]

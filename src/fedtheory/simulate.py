@@ -550,7 +550,9 @@ def plot(asked: Asked, found: Sequence[Found]) -> Drawn:
         for step in one.runs.step_size.values:
             label = f"{one.algorithm}, $\\eta$ = {step:.3g}" + (f" ({one.edge} tried)" if one.edge else "")
             curves.append(Curve(label, one.runs.sel(step_size=step), spent.clients * spent.up))
-    return draw(curves, shortened(problem.name, 110), max(one.level for one in found))
+    told = [f"{n}={x}" for n, x in asked.given.items() if n not in RUN and ":" not in n and f"{n}=" not in problem.name]
+    title = ", ".join([shortened(problem.name, 110), *told])
+    return draw(curves, title, max(one.level for one in found))
 
 
 def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:
@@ -566,7 +568,7 @@ def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:
         rows = summary(one.runs, one.level)
         for row in rows[-1:] if best else rows:
             cells = [_cell(row[name], row[f"{name}_sd"]) for name in shown]
-            tried = f"{one.edge or 'inside'} of {len(one.tried)}" if len(one.tried) > 1 else "the only one"
+            tried = f"{one.edge or 'inside,'} of {len(one.tried)}" if len(one.tried) > 1 else "the only one"
             where = tried if best else str(row["round"])
             name = (one.algorithm,) if several else ()
             table.add_row(*name, f"{row['eta']:g}", where, *cells, f"{row['diverged']} of {seeds}")

@@ -13,10 +13,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from fedtheory.bounds.browser import curves, sliders, tied, with_tied
+from fedtheory.bounds.browser import curves, following, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import Value, evaluate, has_terms, in_domain
 from fedtheory.bounds.sfl import ARENAS
-from fedtheory.bounds.trials.arena import confront
+from fedtheory.bounds.trials.arena import confront, constants_for
+from fedtheory.drawing import committed
+from fedtheory.figures.gallery import DRAWN
+from fedtheory.simulations import expectation
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.site import build, search
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
@@ -25,12 +30,21 @@ from fedtheory.theory.statement import Evidence, Statement, Status, Verdict
 from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
 
-ROOT = Path(__file__).parents[2]
 VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence for these tests
 MEASURED = [a for a in ARENAS if a.statement == "sfl.eq54"]  # by exact expectation and by seeds
 BOUNDS = [s for s in catalogue.statements() if has_terms(s)]
 STATEMENTS = ("sfl.lemma9", "fedbcgd.alg3")  # with evidence; with an algorithm beside its corrected form
-EVERY = ("index", *catalogue.names(), *STATEMENTS, "explorer", "glossary", "sharper", "winners", "networks")  # pages
+EVERY = (
+    "index",
+    *catalogue.names(),
+    "sfl.report",
+    *STATEMENTS,
+    "explorer",
+    "glossary",
+    "sharper",
+    "winners",
+    "networks",
+)  # pages
 THEOREM = "sfl.thm1.strongly_convex"
 
 
@@ -46,8 +60,7 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     workshop = Workshop(Store())
     known = {c.statement.id: c for c in verify(VERIFIED, workshop=workshop)}
     out: Path = tmp_path_factory.mktemp("site")
-    pngs = (ROOT / "figures" / "drawn").glob("*.png")
-    drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
+    drawn = {path.stem: committed(path.stem) for path in DRAWN.glob("*.csv")}
     build(out, [known.get(s.id, Checked(s, ())) for s in catalogue.statements()], drawn, workshop=workshop)
     return out
 
@@ -394,7 +407,7 @@ def test_terms_are_stacked_on_a_linear_axis_and_lines_beside_a_run(explorer: Pag
 def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(explorer: Page) -> None:
     statement = catalogue.find("sfl.eq54")
     explore(explorer, statement.id)
-    assert explorer.locator("#curve option").count() == 1 + len(curves(statement))
+    assert explorer.locator("#curve option").count() == 2 + len(curves(statement))  # none, and one that follows
     explorer.locator("#curve").select_option("0")
     at = confront(MEASURED[0], statement).isel({"eta_tilde": 0})
     label = explorer.evaluate("explorer.chart().data.datasets.map(d => d.label).find(l => l.startsWith('measured'))")
@@ -405,12 +418,81 @@ def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(explorer: Pag
         float(explorer.locator("[data-term=sum] [data-value]").get_attribute("data-value") or ""), at.bound[-1], "sum"
     )
     explorer.locator("#n-L").fill("3")
-    expect(explorer.locator("#says")).to_contain_text("The run was made at other values of L, so it is not drawn.")
+    expect(explorer.locator("#says")).to_contain_text(
+        "The recorded run has other values of L. The run is computed here"
+    )
     assert not any(label.startswith("measured") for label in labels(explorer))
     random = next(i for i, c in enumerate(curves(statement)) if c.seeds)
     explorer.locator("#curve").select_option(str(random))
     low, high = curve(explorer, "99.9 % interval"), curve(explorer, "")
     assert all(a <= b for (_, a), (_, b) in zip(low, high, strict=True) if a is not None)
+
+
+def test_a_run_that_cannot_follow_the_sliders_leaves_the_chart(explorer: Page) -> None:
+    """A bound without a run that follows, and values for which there is no problem."""
+    explorer.evaluate(
+        "{ const bound = FEDTHEORY.bounds['sfl.eq54']; bound.kept = bound.follows; bound.follows = null }"
+    )
+    explore(explorer, "sfl.eq54", run=0)
+    assert any(label.startswith("measured") for label in labels(explorer))
+    explorer.locator("#n-L").fill("3")
+    expect(explorer.locator("#says")).to_contain_text("The run was made at other values of L, so it is not drawn.")
+    assert not any(label.startswith("measured") for label in labels(explorer))
+    explorer.evaluate("{ const bound = FEDTHEORY.bounds['sfl.eq54']; bound.follows = bound.kept }")
+    explore(explorer, "sfl.eq54", run=-2, _M=4, _S=5)
+    expect(explorer.locator("#says")).to_contain_text("There is no run at these values: S is larger than M.")
+    assert not any(label.endswith("exact expectation") for label in labels(explorer))
+
+
+def followed_by(statement: Statement, values: dict[str, float]) -> tuple[Quadratic, SFL | PFL, float, float]:
+    """The problem of `follow.js` with these constants, the algorithm, the start, and the ratio of averaging weights."""
+    told = following(statement)
+    assert told is not None
+    v = with_tied(statement, values)
+    M, zeta = int(v["M"]), v.get("zeta_star", v.get("zeta", 0.0))
+    h = np.array([v["L"], v.get("mu", v["L"] / 10)])
+    signs = np.repeat([1.0, -1.0, 0.0], [M // 2, M // 2, M % 2]) * np.sqrt(M / max(1, 2 * (M // 2)))
+    problem = Quadratic(np.tile(np.diag(h), (M, 1, 1)), np.outer(signs, [zeta, 0.0]), sigma=v["sigma"])
+    start = v["D"] / np.sqrt(2) if "D" in v else np.sqrt(2 * v["A"] / h.sum())
+    rate, ratio = (
+        float(told[name].subs({s: v[s.name] for s in told[name].free_symbols})) for name in ("rate", "ratio")
+    )
+    method = {"SFL": SFL, "PFL": PFL}[told["method"]]
+    return problem, method(K=int(v["K"]), S=int(v.get("S", M)), eta=rate), float(start), ratio
+
+
+def test_the_run_that_follows_the_sliders_is_that_of_the_exact_engine(explorer: Page) -> None:
+    follow = [s for s in BOUNDS if following(s)]
+    assert len(follow) > 20
+    rng, points = np.random.default_rng(0), []
+    for s in follow:
+        free = {x.symbol.name: x.start for x in sliders(s)}
+        M, R = int(rng.integers(2, 7)), int(rng.integers(3, 400))
+        free |= {
+            "M": M,
+            "R": R,
+            "K": int(rng.integers(1, 6)),
+            "sigma": rng.uniform(0, 2),
+            "eta_tilde": rng.uniform(0.02, 0.5),
+        }
+        free |= {
+            "L": rng.uniform(0.5, 2),
+            "mu": rng.uniform(0.05, 0.4),
+            "zeta_star": rng.uniform(0, 2),
+            "zeta": rng.uniform(0, 2),
+        }
+        free |= {"S": int(rng.integers(1, M + 1)), "beta": 0.0, "A": rng.uniform(0.5, 3), "D": rng.uniform(0.5, 3)}
+        points.append((s.id, {x.symbol.name: float(free[x.symbol.name]) for x in sliders(s)}))
+    found = explorer.evaluate("points => points.map(([id, v]) => explorer.followed(id, v))", points)
+    for (id_, values), ours in zip(points, found, strict=True):
+        statement, told = catalogue.find(id_), following(catalogue.find(id_))
+        problem, method, x0, ratio = followed_by(statement, values)
+        own = constants_for(id_, problem, method, x0)
+        assert own == pytest.approx({name: with_tied(statement, values)[name] for name in own}, rel=1e-9, abs=1e-9)
+        recorded = told["measures"]
+        data = expectation(problem, method, rounds=int(values["R"]), x0=x0, record=(recorded,), average=[ratio])
+        series = data[recorded].isel(step_size=0).values
+        assert_close(ours, series.min() if recorded == "grad_sq" else series[-1], f"{id_} at {values}")
 
 
 def test_the_search_puts_the_best_first_and_stands_in_the_address(page: Page, site: Path) -> None:

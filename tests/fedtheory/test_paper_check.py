@@ -12,6 +12,7 @@ import pytest
 
 from fedtheory.agreed import agreed
 from fedtheory.coq import WITHOUT
+from fedtheory.drawing import committed
 from fedtheory.figures import gallery
 from fedtheory.paper_check import anchor, generate
 from fedtheory.records import commit
@@ -75,8 +76,7 @@ def test_coq_has_accepted_the_steps_of_all_proofs() -> None:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files of the whole site, by name."""
-    pngs = (ROOT / "figures" / "drawn").glob("*.png")
-    drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
+    drawn = {path.stem: committed(path.stem) for path in gallery.DRAWN.glob("*.csv")}
     out: Path = tmp_path_factory.mktemp("site")
     return {str(p.relative_to(out)): p.read_bytes() for p in build(out, everything(), drawn, workshop=WORKSHOP)}
 

@@ -161,7 +161,7 @@ def test_a_proof_stands_on_the_page_of_its_statement(browser: Browser, tmp_path:
     verdict, found = known(statement.id)
     own = view(Checked(statement, ((ledger(statement.id), replace(verdict, written=found)),)), [])
     shutil.copytree(Path(fedtheory.__file__).parent / "site" / "assets", tmp_path / "assets")
-    shown = page("statement.html", papers=[], status={}, v=own, before=None, after=None, pictured=False)
+    shown = page("statement.html", papers=[], status={}, v=own, before=None, after=None, corrected=[], pictured=False)
     (tmp_path / "sfl.lemma9.corrected.html").write_text(shown)
     assert 'href="sfl.step.eq50.corrected.html"' in shown and "Insert <a " in shown
     for width in (390, 1400):

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import sympy
 
-from fedtheory import cli, paper_check, records, verification
+from fedtheory import cli, drawing, paper_check, records, verification
 from fedtheory.bounds.browser import curves, javascript, sliders, tied, with_tied
 from fedtheory.bounds.evaluation import evaluate, has_terms
 from fedtheory.bounds.networks import STUDY
@@ -300,6 +300,27 @@ def test_the_site_leads_to_what_is_built_beside_it(tmp_path: Path) -> None:
     links = re.findall(r'href="(\.\./[^"]+)"', shown)
     assert len(set(links)) == 3 and "make docs" not in shown
     assert all((tmp_path / "site" / link).resolve().is_file() for link in links)
+
+
+def test_a_refuted_statement_has_the_corrected_claim_below_and_in_the_report(tmp_path: Path) -> None:
+    statement = catalogue.find("sfl.eq54")
+    own = next(e for e in catalogue.evidence("sfl") if e.statement == statement.id)
+    refuted = Verdict(Status.REFUTED, "two clients: 2 above 1", witness={"M": 2})
+    checked = [
+        replace(c, verdicts=((own, refuted),)) if c.statement.id == statement.id else c for c in unchecked("sfl")
+    ]
+    table = "sfl_table1_as_an_experiment"
+    build(tmp_path, checked, {table: drawing.committed(table)})
+    (*_, last) = formulas.of_bound("sfl", catalogue.find("sfl.eq54.corrected").claim)
+    ours = formulas.lean(f"<span>{mathml('{} ' + last, display=True)}</span>")
+    shown, report = ((tmp_path / f"{name}.html").read_text() for name in ("sfl.eq54", "sfl.report"))
+    for text in (shown, report):
+        printed, _, below = text.partition("Corrected: ")
+        assert 'class="claim' in printed and ours in below and "<footer>" in text
+    assert "Run it again: <code>fedtheory verify sfl.eq54</code>" in report and "two clients: 2 above 1" in report
+    assert "Corrected: " not in (tmp_path / "sfl.eq42.html").read_text()  # not refuted here
+    row = (tmp_path / "sfl.table1.sgd.html").read_text()
+    assert '<table class="rates">' in row and "✓" in row and f"{table}.png" not in row
 
 
 def test_the_verdicts_can_be_downloaded(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ QUICK = {
     "sfl_fig8_exdir_partitions",
     "sfl_lemma7_against_worst_sequence",
     "sfl_eq54_bound_against_run",
+    "sfl_table1_as_an_experiment",
     "fedbat_bias_of_signs",
     "fedbcgd_printed_theorems_crossing",
     "fedbcgd_algorithm1_printed_and_corrected",
@@ -43,10 +44,14 @@ QUICK = {
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES])
 def test_figure(name: str, drawn) -> None:
     """Well drawn, no panel without a curve, and with the numbers that are committed."""
+    if gallery.find(name).shown == "html":
+        files = gallery.rendered(gallery.find(name))
+        assert all((gallery.DRAWN / f"{name}.{ending}").read_bytes() == files[ending] for ending in ("html", "csv"))
+        return
     what, *_, csv = drawn(name)
     is_well_drawn(*drawn(name))
     panels = [a for a in what.canvas.axes if a.get_subplotspec() is not None and a.axison]
-    assert has_legends(what.canvas) or not panels or not name.startswith(("fedbat", "fedbcgd"))  # a table has no curves
+    assert has_legends(what.canvas) or not panels or not name.startswith(("fedbat", "fedbcgd"))
     for axis in panels:
         (low, high), (left, right) = axis.get_ylim(), axis.get_xlim()
         inside = [

@@ -106,7 +106,7 @@ def figures_command(
     svg: Annotated[bool, typer.Option("--svg", help="write each figure as SVG, too")] = False,
     only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
 ) -> None:
-    """Draw figures as PNG, with the drawn numbers as CSV."""
+    """Draw figures as PNG, tables as HTML, with the numbers as CSV."""
     from fedtheory.drawing import draw_all
     from fedtheory.figures import gallery
 
@@ -120,6 +120,9 @@ def figures_command(
     more = tuple(e for e in endings if (svg and e == "svg") or any(n.endswith(f".{e}") for n in names or ()))
     plain = [n.rpartition(".")[0] if n.endswith((".png", ".svg", ".pdf")) else n for n in names or ()]
     chosen = [gallery.find(n) for n in plain] if plain else gallery.pictures()
+    for name, picture in zip(names or (), chosen, strict=False):
+        if picture.shown == "html" and name != picture.name:
+            raise ValueError(f"{name}: {picture.name} is a table, written as HTML; expected its name without an ending")
     with progress() as tell:
         draw_all(chosen, out, full, tell, workshop(fresh, scheduler), more)
     console().print(f"{len(chosen)} figures in {out}")

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from fedtheory import glossary, texts
 from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.bounds import papers
-from fedtheory.bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
+from fedtheory.bounds.browser import LENGTHS, Curve, curves, following, javascript, sliders, tied
 from fedtheory.bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory.bounds.winners import METHODS
 from fedtheory.figures import beside_networks, gallery, winners
@@ -83,7 +83,7 @@ def build(
     """Write the site into the folder `out`; returns the files written, `index.html` first.
 
     checked  the statements with their verdicts, in catalogue order
-    figures  the figures' files, "png" and "csv", by their names; other figures are left out
+    figures  the figures' files, "png" (of a table "html") and "csv", by their names; other figures are left out
 
     Every file is written whole or not at all.
     """
@@ -117,7 +117,8 @@ def build(
         "sharper": results.sharper(checked),
         "maps": maps,
         "networks": networks,
-        "sizes": {name: _size(files["png"]) for name, files in figures.items()},
+        "sizes": {name: _size(files["png"]) for name, files in figures.items() if "png" in files},
+        "tables": {name: Markup(files["html"].decode()) for name, files in figures.items() if "html" in files},
         "status": {c.statement.id: c.status for c in checked},
         "statuses": list(count(checked)),
         "kinds": kinds(views),
@@ -137,8 +138,10 @@ def build(
     for paper in papers:
         pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
         for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
-            around = {"before": before, "v": v, "after": after, "pictured": v.statement.id in paper.graph}
+            around = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
+            around["pictured"] = v.statement.id in paper.graph
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
+        pages[f"{paper.paper.name}.report.html"] = page("report.html", **common, paper=paper, **_report(paper, by_id))
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -152,7 +155,8 @@ def build(
     assets["assets/index.js"] = search.index(checked).encode()
     assets["assets/bounds.js"] = formulas.lean(explorer_data(checked, full, progress, workshop)).encode()
     for name in shown:
-        assets |= {f"figures/{name}.{end}": content for end, content in figures[name].items() if end != "csv"}
+        pictured = {end: content for end, content in figures[name].items() if end not in ("csv", "html")}
+        assets |= {f"figures/{name}.{end}": content for end, content in pictured.items()}
         assets[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
     contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | assets
     contents["verdicts.json"] = downloads.verdicts(checked).encode()
@@ -165,6 +169,23 @@ def _size(png: bytes) -> Markup:
     """The size of a picture as attributes: a page that knows it does not move when the picture comes."""
     width, height = struct.unpack(">II", png[16:24])
     return Markup(f'width="{width}" height="{height}"')
+
+
+def _instead(v: View, by_id: Mapping[str, View]) -> list[View]:
+    """What is claimed instead of a refuted statement."""
+    return [by_id[id_] for id_ in v.corrected if id_ in by_id] if v.checked.status is Status.REFUTED else []
+
+
+def _report(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]:
+    """What the report on a paper says: verdicts on its main statements, and its errors with what is true instead."""
+    printed = [v for v in paper.views if v.statement.form == "printed"]
+    wrong = [v for v in gravest_first(printed) if v.errata or v.checked.status is Status.REFUTED]
+    return {
+        "version": downloads.version(),
+        "printed_counts": count([v.checked for v in printed]),
+        "main": [(v, _instead(v, by_id)) for v in printed if v.statement.kind in ("theorem", "algorithm")],
+        "wrong": [(v, _instead(v, by_id)) for v in wrong],
+    }
 
 
 def _networks() -> dict[str, Any]:
@@ -182,7 +203,9 @@ def _networks() -> dict[str, Any]:
 def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
     pages = sorted(path.name for path in (_HERE / "templates").glob("*.html"))
-    own = [f"{kind}{paper}.html" for paper in catalogue.papers() for kind in ("", "graph_")]
+    own = [
+        name.format(paper) for paper in catalogue.papers() for name in ("{}.html", "graph_{}.html", "{}.report.html")
+    ]
     statements = [search.address(s.id) for s in catalogue.statements()]
     for name in ("index.html", *pages, *own, *statements):
         writable(out / name, mark='content="fedtheory report"')
@@ -432,7 +455,8 @@ def explorer_data(
 ) -> str:
     """A script that defines FEDTHEORY: every bound's symbols, formulas as functions, conditions, measured curves.
 
-    Repeated data is stored once: symbols by paper, and the horizontal values of curves as `grids`, by their number.
+    Repeated data is stored once: symbols by paper, the names of arenas, and as `series`, by their number, all values along
+    curves.
     """
     shown = [c for c in checked if has_terms(c.statement)]
     tasks = [_task(c.statement.id, tuple(e.kind for e, _ in c.verdicts), full) for c in shown]
@@ -441,18 +465,20 @@ def explorer_data(
         name: {"title": paper.title, "symbols": {s.name: _symbol(s) for s in paper.symbols.values()}}
         for name, paper in catalogue.papers().items()
     }
-    grids: dict[tuple[float, ...], int] = {}
+    arenas: dict[str, int] = {}
+    series: dict[tuple[float | None, ...], int] = {}
     bounds = {
         c.statement.id: {
             "status": str(c.status),
             "severity": c.severity or "",
             "witness": witness(c),
             **formulas,
-            "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], grids) for curve in measured],
+            "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], arenas, series) for curve in measured],
         }
         for c, (formulas, measured) in zip(shown, found, strict=True)
     }
-    data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds, "grids": [[*map(_count, g)] for g in grids]}
+    shared = {"arenas": list(arenas), "series": [[*map(_count, one)] for one in series]}
+    data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds} | shared
     return f'"use strict";\nwindow.FEDTHEORY={script(data)};\n'
 
 
@@ -512,8 +538,12 @@ def bound_data(s: Statement) -> dict[str, Any]:
     names = [x.symbol.name for x in start]
     defined = definition(claim)
     colours = term_colours([t.name for t in claim.terms])
+    follows = following(s)
+    if follows is not None:
+        follows |= {name: Code(javascript(follows[name])) for name in ("rate", "ratio")}
     return {
         "paper": paper,
+        "follows": follows,
         "place": s.place,
         "form": s.form,
         "forms": [id_ for id_ in (s.corrects, s.sharpens) if id_]
@@ -568,23 +598,26 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
     }
 
 
-def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], int]) -> dict[str, Any]:
+def _curve(
+    curve: Curve, names: Sequence[str], arenas: dict[str, int], series: dict[tuple[float | None, ...], int]
+) -> dict[str, Any]:
     """A curve in short form: six digits are enough for a plot, four for an interval; an exact curve has none."""
-    along = {name: grids.setdefault(tuple(x), len(grids)) for name, x in curve.along.items()}
+
+    def number(values: Sequence[float | None]) -> int:
+        return series.setdefault(tuple(values), len(series))
+
     ends = {"low": (curve.low, 4), "high": (curve.high, 4)} if curve.seeds else {}
     parts = {"mean": (curve.mean, 6)} | ends
-    numbers = {part: [float(f"{x:.{digits}g}") for x in values] for part, (values, digits) in parts.items()}
-    symbols = [_count(curve.symbols[name]) if name in curve.symbols else None for name in names]
     return {
-        "arena": curve.arena,
+        "arena": arenas.setdefault(curve.arena, len(arenas)),
         "step": curve.step,
         "seeds": curve.seeds,
-        "symbols": symbols,
-        "along": along,
-        **numbers,
+        "symbols": number([curve.symbols.get(name) for name in names]),
+        "along": {name: number(x) for name, x in curve.along.items()},
+        **{part: number([float(f"{x:.{digits}g}") for x in values]) for part, (values, digits) in parts.items()},
     }
 
 
-def _count(x: float) -> float:
-    """The number, without a decimal point if it is whole."""
-    return int(x) if x == int(x) and abs(x) < 1e15 else x
+def _count(x: float | None) -> float | None:
+    """The number, without a decimal point if it is whole; None stays."""
+    return x if x is None else int(x) if x == int(x) and abs(x) < 1e15 else x

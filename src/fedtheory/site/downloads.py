@@ -63,10 +63,18 @@ def _verdict(checked: Checked) -> dict[str, Any]:
     }
 
 
+def version() -> str:
+    """The version of this program, from CITATION.cff."""
+    return _fields()["version"]
+
+
+def _fields() -> dict[str, str]:
+    return dict(re.findall(r'^([\w-]+): "?(.+?)"?$', _CITATION.read_text(), re.MULTILINE))
+
+
 def citation() -> str:
     """How to cite this program, in BibTeX, from CITATION.cff."""
-    text = _CITATION.read_text()
-    field = dict(re.findall(r'^([\w-]+): "?(.+?)"?$', text, re.MULTILINE))
+    text, field = _CITATION.read_text(), _fields()
     authors = " and ".join(f"{{{name}}}" for name in re.findall(r'^ +- name: "?(.+?)"?$', text, re.MULTILINE))
     lines = {"title": f"{{{field['title']}}}", "author": authors, "version": field["version"]}
     return "@software{fedtheory,\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in lines.items()) + "}"

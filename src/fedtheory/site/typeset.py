@@ -27,7 +27,7 @@ _SIGNS = (
 )
 
 _SHORT = 20  # characters that fit on a line of a phone
-_SCRIPT = r"(?:\{[^{}]*\}|-?\([^()]*\)|-?\w+\*?(?:,\w+)*|\*|\+(?![\w(]))"  # what may stand after _ or ^
+_SCRIPT = r"(?:\{[^{}]*\}|-?\([^()]*\)|-?\w+(?:\*(?![\w(]))?(?:,\w+)*|\*|\+(?![\w(]))"  # what may stand after _ or ^
 _NAME = re.compile(
     r"(?<![\w.])(?<![A-Za-z]')(?P<base>[A-Za-z]+)(?P<prime>'?)(?P<scripts>(?:[_^]" + _SCRIPT + r")*)(?!\w|\.[a-z0-9])",
     re.ASCII,
@@ -77,7 +77,7 @@ def _name(match: re.Match[str]) -> str:
         else:
             tag = "sub" if kind == "_" else "sup"
             iterate = kind == "^" and re.fullmatch(r"\([^-/]*\)", script)  # x^(r) is no power
-            inside = script if iterate else _bare(script)
+            inside = "*" if script == "star" else script if iterate else _bare(script)
             tags.append(f"<{tag}>{_NAME.sub(_name, inside)}</{tag}>")
     upright = base in _OTHER or base in _LARGE
     shown = letter if upright else f"<i>{letter or base}{accent}</i>"

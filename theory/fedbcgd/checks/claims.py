@@ -28,7 +28,7 @@ def floats(statement: Statement, full: bool = False) -> Verdict:
     if wrong:
         return Verdict(Status.REFUTED, f"{', '.join(wrong)}: not rounds times d/N", witness=wrong)
     return Verdict(
-        Status.OPEN, f"{len(sent)} terms of the communication are rounds times d/N with K = S/N, as they should be"
+        Status.OPEN, f"the communication is d/N times the number of rounds, as expected ({len(sent)} terms, K = S/N)"
     )
 
 

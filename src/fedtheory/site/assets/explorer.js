@@ -1,15 +1,17 @@
 "use strict";
 // The bound explorer.  FEDTHEORY (bounds.js) has every bound's symbols, terms, conditions and measured curves.
 (() => {
-  const { bounds, papers, grids, rounding } = window.FEDTHEORY;
+  const { bounds, papers, arenas, series, rounding } = window.FEDTHEORY;
   for (const bound of Object.values(bounds)) {
     // What repeats stands once in the data; here every bound gets all of its own
     const known = papers[bound.paper].symbols;
     bound.symbols = bound.sliders.map(([name, low, high, start]) => ({ name, low, high, start, ...known[name] }));
     bound.tied = Object.entries(bound.tied).map(([name, f]) => ({ name, f, ...known[name] }));
     for (const c of bound.curves) {
-      c.symbols = Object.fromEntries(bound.symbols.map((l, i) => [l.name, c.symbols[i]]).filter(([, x]) => x !== null));
-      c.along = Object.fromEntries(Object.entries(c.along).map(([name, i]) => [name, grids[i]]));
+      c.symbols = Object.fromEntries(bound.symbols.map((l, i) => [l.name, series[c.symbols][i]]).filter(([, x]) => x !== null));
+      c.along = Object.fromEntries(Object.entries(c.along).map(([name, i]) => [name, series[i]]));
+      c.arena = arenas[c.arena];
+      for (const part of ["mean", "low", "high"]) if (part in c) c[part] = series[c[part]];
     }
   }
   const at = (id) => document.getElementById(id);
@@ -107,8 +109,21 @@
       .map(([n]) => n);
   }
 
-  // The run, where it belongs to these values and goes along this axis
-  const drawnRun = () => (moved().length ? null : measuredAlong());
+  const NONE = -1; // of `state.curve`: no run
+  const FOLLOWS = -2; // the run that follows the sliders
+  const hasRun = () => state.curve !== NONE;
+
+  // The recorded run where it belongs to these values and goes along this axis; else, of some bounds, the one that follows
+  function drawnRun() {
+    const recorded = moved().length ? null : measuredAlong();
+    const { follows } = bounds[state.id];
+    if (recorded || !hasRun() || !follows) return recorded;
+    const xs = grid(symbols().find((l) => l.name === state.along));
+    const mean = xs.map((x) => followed(state.id, { ...state.values, [state.along]: x }));
+    return mean.some(Number.isFinite) ? { along: { [state.along]: xs }, mean, seeds: 0, follows } : null;
+  }
+
+  const followed = (id, values) => window.follow.value(bounds[id].follows, withTied(bounds[id], values));
 
   // The points of the horizontal axis
 
@@ -197,7 +212,7 @@
       sets.push(line(state.second, xs, second.map((f) => f.value), style("--corrected"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1, ...dotted(second) }));
     }
     const measured = drawnRun();
-    const what = !measured ? "" : measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
+    const what = !measured ? "" : measured.seeds ? `measured, mean of ${measured.seeds} seeds` : measured.follows ? `${measured.follows.method} at these values, exact expectation` : "measured, exact expectation";
     if (measured) {
       const mx = measured.along[state.along];
       const dots = mx.length < 3 ? { pointRadius: 4 } : {};
@@ -217,8 +232,8 @@
     const log = at("log").checked;
     const bounded = sets.filter((s) => s.label !== what).flatMap((s) => s.data).map((p) => p.y).filter((y) => y > 0 && Number.isFinite(y));
     const most = log && measured && bounded.length ? FAR * Math.max(...bounded) : Infinity;
-    const cut = measured && Math.max(...measured.mean) > most; // a run that diverges leaves the chart
-    const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
+    const cut = measured && measured.mean.some((y) => y > most); // a run that diverges leaves the chart
+    const least = log && sums.length ? Math.min(...sums) / (stacked ? 5 : FAR) : undefined; // a term far below leaves the chart
     let below = xs.map(() => 0);
     const shares = bound.terms.map((_, i) => Math.max(...first.map((f) => Math.abs(f.terms[i] / f.terms.reduce((a, b) => a + Math.abs(b), 0)) || 0)));
     const room = ENTRIES - sets.filter((s) => s.label && s.data.some((p) => p.y !== null)).length;
@@ -305,7 +320,8 @@
       const xs = measured.along[state.along];
       const nearest = xs.reduce((best, one, i) => (Math.abs(Math.log(one / here)) < Math.abs(Math.log(xs[best] / here)) ? i : best), 0);
       const ends = measured.seeds ? ` (${short(measured.low[nearest])} to ${short(measured.high[nearest])})` : "";
-      parts.push(`measured at ${short(xs[nearest])}: ${shown(measured.mean[nearest])}${ends}`);
+      const what = measured.follows ? "run here" : `measured at ${short(xs[nearest])}`;
+      parts.push(`${what}: ${shown(measured.follows ? followed(state.id, { ...state.values, [state.along]: here }) : measured.mean[nearest])}${ends}`);
     }
     at("hover").textContent = `At ${state.along} = ${short(here)}: ${parts.join("; ")}`;
   }
@@ -393,13 +409,20 @@
   }
 
   function curveNote() {
+    const { follows } = bounds[state.id];
+    if (!hasRun()) return;
     const c = curve();
-    if (!c) return;
     const differ = moved();
     const notes = [];
-    if (!measuredAlong()) notes.push(`The run went along ${Object.keys(c.along).join(", ")}; choose it as the axis to see it.`);
-    if (differ.length) notes.push(`The run was made at other values of ${differ.join(", ")}, so it is not drawn.`);
+    if (c && !follows && !measuredAlong()) notes.push(`The run went along ${Object.keys(c.along).join(", ")}; choose it as the axis to see it.`);
+    if (c && !follows && differ.length) notes.push(`The run was made at other values of ${differ.join(", ")}, so it is not drawn.`);
     if (notes.length) at("says").innerHTML += ` <span class="fails">${escaped(notes.join(" "))}</span>`;
+    if (!follows || (c && measuredAlong() && !differ.length)) return;
+    const why = window.follow.refused(withTied(bounds[state.id], state.values));
+    const left = c && differ.length ? `The recorded run has other values of ${differ.join(", ")}. ` : "";
+    at("says").innerHTML += why
+      ? ` <span class="fails">${escaped(`${left}There is no run at these values: ${why}.`)}</span>`
+      : ` <span class="source">${escaped(`${left}The run is computed here for these values: ${follows.method} on quadratics in two dimensions that have these constants.`)}</span>`;
   }
 
   // Controls
@@ -522,7 +545,7 @@
   function chooseBound(id, values = null) {
     const bound = bounds[id];
     if (at("paper").value !== bound.paper || !at("bound").options.length) choosePaper(bound.paper);
-    Object.assign(state, { id, second: "", curve: -1, along: bound.along, witness: null, crossing: crossing(id) });
+    Object.assign(state, { id, second: "", curve: NONE, along: bound.along, witness: null, crossing: crossing(id) });
     state.values = { ...startOf(bound), ...values };
     scales();
     at("bound").value = id;
@@ -531,8 +554,9 @@
     alike.sort(([a], [b]) => Number(twins.has(b)) - Number(twins.has(a)));
     const none = alike.length ? "none" : "none: no other bound on this quantity";
     at("second").replaceChildren(option("", none), ...alike.map(([other, b]) => option(other, `${other.slice(bound.paper.length + 1)} (${b.status})${twins.has(other) ? " its other form" : ""}`)));
-    at("curve").replaceChildren(option(-1, bound.curves.length ? "none" : "there is none"), ...runs(bound));
-    at("curve").disabled = !bound.curves.length;
+    const own = bound.follows ? [option(FOLLOWS, "follows the sliders")] : [];
+    at("curve").replaceChildren(option(NONE, bound.curves.length || bound.follows ? "none" : "there is none"), ...own, ...runs(bound));
+    at("curve").disabled = !bound.curves.length && !bound.follows;
     at("second").disabled = !alike.length;
     at("formula").innerHTML = addsUp(bound) ? `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => `<span>${t.math}</span>`).join(" + ")}` : bound.relations.join(", ");
     axes();
@@ -556,13 +580,13 @@
 
   // Terms that add up are stacked on a linear axis; beside a run they are lines on a logarithmic one
   function stacksAtFirst() {
-    return state.curve < 0 && addsUp(bounds[state.id]);
+    return !hasRun() && addsUp(bounds[state.id]);
   }
 
   function scales() {
     at("stacked").disabled = !addsUp(bounds[state.id]);
     at("stacked").checked = stacksAtFirst();
-    at("log").checked = state.curve >= 0;
+    at("log").checked = hasRun();
   }
 
   function chooseCurve(index) {
@@ -584,10 +608,10 @@
   function address() {
     const told = new URLSearchParams({ id: state.id });
     if (state.second) told.set("second", state.second);
-    if (state.curve >= 0) told.set("run", state.curve);
+    if (hasRun()) told.set("run", state.curve);
     told.set("over", state.along);
     if (at("stacked").checked !== stacksAtFirst()) told.set("stacked", Number(at("stacked").checked));
-    if (at("log").checked !== state.curve >= 0) told.set("log", Number(at("log").checked));
+    if (at("log").checked !== hasRun()) told.set("log", Number(at("log").checked));
     for (const symbol of symbols()) told.set(`_${symbol.name}`, state.values[symbol.name]);
     const hash = `#${told}`;
     if (hash !== location.hash) history.replaceState(null, "", hash);
@@ -599,8 +623,8 @@
     chooseBound(Object.hasOwn(bounds, id ?? "") ? id : Object.hasOwn(bounds, "sfl.thm1.strongly_convex") ? "sfl.thm1.strongly_convex" : Object.keys(bounds)[0]);
     if (asked.get("second") && [...at("second").options].some((o) => o.value === asked.get("second"))) chooseSecond(asked.get("second"));
     const opened = !["over", "run", "second"].some((name) => asked.has(name)); // without settings of its own
-    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : firstRun()));
-    if (run >= 0 && run < curves().length) chooseCurve(run);
+    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? NONE : firstRun()));
+    if ([...at("curve").options].some((o) => o.value === String(run))) chooseCurve(run);
     for (const symbol of symbols()) {
       const x = Number(asked.get(`_${symbol.name}`) ?? NaN);
       if (inDomain(symbol, x)) state.values[symbol.name] = x;
@@ -646,7 +670,7 @@
     const { id, second, along, curve: run } = state;
     chooseBound(id);
     if (second) chooseSecond(second);
-    if (run >= 0) chooseCurve(run);
+    if (run !== NONE) chooseCurve(run);
     state.along = at("along").value = along;
     fill();
     show();
@@ -654,5 +678,5 @@
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   window.addEventListener("hashchange", fromAddress);
   fromAddress();
-  window.explorer = { state, evaluate, chart: () => chart };
+  window.explorer = { state, evaluate, followed, chart: () => chart };
 })();
