@@ -413,9 +413,13 @@ def question(statement: Statement) -> inequalities.Question:
 
     given = {name: tuple(read(sympy.sympify(c)) for c in own) for name, own in given.items()}
     sides = read(claim.quantity - claim.value) * (1 if claim.sign == "<=" else -1)
-    larger = {e: sympy.Symbol(f"max{i}", positive=True) for i, e in enumerate(sorted(sides.atoms(sympy.Max), key=str))}
-    when = [read(c.relation) for c in statement.when] + [r >= part for e, r in larger.items() for part in e.args]
-    sides = sides.xreplace(larger)
+    extremes = sorted(sides.atoms(sympy.Max, sympy.Min), key=str)
+    one_of = {e: sympy.Symbol(f"extreme{i}", positive=True) for i, e in enumerate(extremes)}
+    when = [read(c.relation) for c in statement.when]
+    when += [r >= part if isinstance(e, sympy.Max) else r <= part for e, r in one_of.items() for part in e.args]
+    if any(not part.is_positive for e in extremes if isinstance(e, sympy.Min) for part in e.args):
+        raise ValueError(f"{statement.id}: expected minima of positive numbers")
+    sides = sides.xreplace(one_of)
     eta = by_name["eta"]
     bounds = [by_name[n] for n in ("sigma", "zeta_star", "zeta", "G_max") if n in by_name]
     squared = {s: sympy.Symbol(f"{s}^2", positive=True) for s in bounds}

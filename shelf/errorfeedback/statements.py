@@ -1,16 +1,16 @@
 """SGD with error feedback (Stich, Cordonnier, Jaggi 2018; Karimireddy et al. 2019; Stich and Karimireddy 2020).
 
-The compressor keeps a share of its input; what it loses is sent later.  Stochastic gradients are bounded, as in Theorem II of
-Karimireddy et al. (ICML 2019); the terms are the same, for M clients, with constants that are proved here.
+The compressor keeps a share of its input; what it loses is sent later.  Stochastic gradients are bounded, as in Theorem II
+of Karimireddy et al. (ICML 2019); the terms are the same, for M clients, with constants that are proved here.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fedtheory.bounds.quantities import mean
 from fedtheory.paper import *
-from fedtheory.simulations.algorithms.base import LocalSteps, Memory, Watch, everyone, kept, to_clients
-from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED
+from fedtheory.simulations.algorithms.base import Memory, Watch, everyone, kept, to_clients
+from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, Compressing
 from fedtheory.simulations.compressors import Compressor
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.exact.trace import Trace
@@ -18,12 +18,13 @@ from fedtheory.simulations.problems import Array, Problem
 
 
 @dataclass(frozen=True)
-class ErrorFeedback:
+class ErrorFeedback(Compressing):
     """Client m sends C(e_m + eta g_m) and keeps e_m = e_m + eta g_m - C(e_m + eta g_m); the server subtracts the mean."""
 
     eta: Any
     compressor: Compressor = UNCOMPRESSED
-    participants, symbols = LocalSteps.participants, lambda self, problem: {"M": float(problem.M)}
+    tau: ClassVar[int] = 1
+    gamma: ClassVar[float] = 1.0
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from sympy import Max
+from sympy import Min
 
 from fedtheory.bounds.quantities import mean
 from fedtheory.paper import *
@@ -39,7 +39,7 @@ paper.algorithm(ProxSkip, memory={"y_m": "any", "h_m": "sum 0"})
 p = paper.symbol("p", "p", "probability that the clients average", positive=True)
 near = paper.quantity("near", "mean of ||y_m - x*||^2", X**2, lambda t, of: mean(y.square for y in of["y_m"]), D**2)
 apart = paper.quantity("apart", "mean of ||h_m - grad F_m(x*)||^2", F**2 / X**2, off_star("h_m"), start=zeta**2)
-given, when, ratio = [smooth, strongly_convex], [eta <= 1 / L, p <= 1], Max(1 - eta * mu, 1 - p**2)
+given, when, ratio = [smooth, strongly_convex], [eta <= 1 / L, p <= 1], 1 - Min(eta * mu, p**2)
 psi, start = near + eta**2 / p**2 * apart, D**2 + eta**2 / p**2 * zeta**2
 after, last = near.next + eta**2 / p**2 * apart.next, near.last + eta**2 / p**2 * apart.last
 lemma = paper.lemma(after <= ratio * psi, "iteration", when=when, given=given, by=certificate)

@@ -1,8 +1,8 @@
 """Random reshuffling (Mishchenko, Khaled, Richtarik, NeurIPS 2020), each component strongly convex: Theorem 1.
 
 With n = M components an epoch has M steps, in a new random order.  The paper has the shuffling variance, at most
-eta L M zeta_*^2 / 4, in its bound (Proposition 1); here it is put in.  The point z after i steps is x* - eta times the sum of
-the first i gradients at x*, so z is x* again after the epoch.
+eta L M zeta_*^2 / 4, in its bound (Proposition 1); here it is put in.  The point z after i steps is x* - eta times the sum
+of the first i gradients at x*, so z is x* again after the epoch.
 """
 
 from fedtheory.paper import *

@@ -275,7 +275,7 @@ class OwnPaper(Paper):
             every = (
                 cases() if callable(cases) else (dict(zip(cases, at, strict=True)) for at in product(*cases.values()))
             )
-            return own.on_cases(changed, claim.quantity, every, measured, needed)
+            return own.on_cases(changed, claim.quantity, every, measured, needed, claim.sign)
 
         self.test(statement, check)
 
