@@ -44,6 +44,7 @@ FIELD: Mapping[str, Quantity] = {
     "gap_next": lambda t: t.F(t.end).value - t.star.value,
     "grad_sq": lambda t: t.start.gradient.square,
     "grad_next": lambda t: t.F(t.end).gradient.square,
+    "local_sq": lambda t: t.mean(f.at(t.x).gradient.square for f in t.functions),
     "descent": lambda t: t.F(t.end).value - t.start.value,
     "drift_sum": lambda t: t.sum((s.x - t.x).square for s in t.steps),
     "drift": lambda t: t.sum((s.x - t.x).square for s in t.steps) / len(t.steps),

@@ -216,7 +216,7 @@ def rounds(paper: str) -> Rounds | None:
 # ------------------------------------------------------------------------------------------- papers outside: from traces
 
 _OF_F = {Property.CONVEX_MEAN, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK, Property.SMOOTH_MEAN}
-_READ = _OF_F | {
+READ = _OF_F | {
     Property.SMOOTH, Property.SMOOTH_ABOVE, Property.CONVEX, Property.STRONGLY_CONVEX, Property.BOUNDED_BELOW,
     Property.CLIENTS_BOUNDED_BELOW, Property.MINIMISER, Property.UNBIASED, Property.VARIANCE, Property.VARIANCE_ELSEWHERE,
     Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS, Property.HETEROGENEITY_AT_OPTIMUM,
@@ -235,6 +235,7 @@ _ABOVE_ANY: Mapping[str, Form] = {
     "gap": lambda t: t.start.value - number("F*"),
     "gap_next": lambda t: t.F(t.end).value - number("F*"),
 }
+MEAN = "mean of "  # the server's memory, with the name of the clients' memories
 STEPS = ("K", "tau", "T")  # names of the number of local steps
 _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
@@ -263,14 +264,14 @@ def of_traces(paper: str) -> Rounds | None:
 
 
 def memory_of(paper: str) -> Mapping[str, str]:
-    """What the memories of a paper's algorithm may be before a round, by their names: any, or sum 0; of others the first."""
+    """What the memories of a paper's algorithm may be before a round, by name: any, sum 0, mean of NAME; else the first."""
     found: Mapping[str, str] = getattr(plugins.load(paper, "algorithms"), "MEMORY", {})
     return found
 
 
 def readable(statement: Statement) -> None:
     """Raises ValueError where a statement assumes something that small problems and worst cases do not look at."""
-    if more := catalogue.properties(statement).keys() - _READ:
+    if more := catalogue.properties(statement).keys() - READ:
         told = ", ".join(sorted(more))
         raise ValueError(f"{statement.id} assumes {told}: expected assumptions on functions and noise alone")
 
@@ -383,7 +384,14 @@ class _OfTraces:
         def scene(of: FunctionClass, stationary: bool) -> Scene:
             M = int(numbers.get("M", 1))
             _, clients = federation(M, stationary)
-            memory = {name: _before(name, kind, M) for name, kind in self.memory.items()}
+            memory: dict[str, Any] = {
+                name: _before(name, kind, M) for name, kind in self.memory.items() if not kind.startswith(MEAN)
+            }
+            memory |= {
+                name: total(memory[kind.removeprefix(MEAN)]) / M
+                for name, kind in self.memory.items()
+                if kind.startswith(MEAN)
+            }
             eta = exact(numbers["eta"], {})
             outcomes = list(_outcomes(algorithm, clients, eta, noise, given, memory or None, tosses))
             means: dict[sympy.Expr, Quadratic] = {

@@ -4,6 +4,7 @@
     dist2      ||x_r - x*||^2      dist2.next, dist2.last
     grad_sq    ||grad F(x_r)||^2   grad_sq.next, grad_sq.mean over the rounds, grad_sq.smallest
     drift      the mean over clients and local steps of ||y - x_r||^2
+    local_sq   the mean over clients of ||grad F_m(x_r)||^2
 
 Expectations are meant.  h is the effective step size; a paper says what it is, such as K eta.
 """
@@ -103,6 +104,10 @@ h = _symbol("eta_tilde", r"\tilde\eta", "effective learning rate", X**2 / F, "ef
 L = _symbol("L", "L", "smoothness constant", F / X**2, "smoothness", **_POSITIVE)
 mu = _symbol("mu", r"\mu", "strong convexity constant", F / X**2, "strong convexity", **_POSITIVE)
 sigma = _symbol("sigma", r"\sigma", "standard deviation of the stochastic gradients", F / X, "gradient noise", **_AMOUNT)
+G = _symbol("G_max", "G", "bound on the root of E||g||^2", F / X, None, **_AMOUNT)
+omega = _symbol("omega", r"\omega", "variance of the compressor: E||Q(v) - v||^2 <= omega ||v||^2", NUMBER, None, **_POSITIVE)
+delta = _symbol("delta", r"\delta", "E||C(v) - v||^2 <= (1 - delta) ||v||^2", NUMBER, None, **_POSITIVE)
+spread = _symbol("zeta", r"\zeta", "root of the mean of ||grad F_m - grad F||^2 at its largest", F / X, "absolute heterogeneity", **_AMOUNT)
 zeta = _symbol("zeta_star", r"\zeta_*", "root of the mean of ||grad F_m(x*)||^2", F / X, "heterogeneity at the optimum", **_AMOUNT)
 D = _symbol("D", "D", "||x_0 - x*||", X, "initial distance", **_AMOUNT)
 Delta = _symbol("Delta", r"\Delta", "F(x_0) - F*", F, "initial gap", **_AMOUNT)
@@ -122,6 +127,7 @@ _quantity("grad_mean", r"\frac1R\sum_{r<R}\mathbb{E}\|\nabla F(x_r)\|^2", "mean 
 _quantity("grad_smallest", r"\min_{r\le R}\mathbb{E}\|\nabla F(x_r)\|^2", "smallest squared gradient", _GRAD,
           "smallest squared gradient", "grad_sq", "smallest")
 drift = _quantity("drift", r"\mathcal{E}_r", "mean squared distance of the clients from x_r in a round", X**2)
+local_sq = _quantity("local_sq", r"\frac1M\sum_m\mathbb{E}\|\nabla F_m(x_r)\|^2", "mean squared gradient of the clients before a round", _GRAD)
 # fmt: on
 
 
@@ -163,8 +169,23 @@ heterogeneity = Assumption(
     "The mean of ||grad F_m(x*)||^2 is at most zeta_*^2.",
     {Property.HETEROGENEITY_AT_OPTIMUM: (zeta,)},
 )
+spread_everywhere = Assumption(
+    "spread_everywhere",
+    "At every point the mean of ||grad F_m - grad F||^2 is at most zeta^2.",
+    {Property.HETEROGENEITY: (sympy.S.Zero, spread)},
+)
+bounded_gradient = Assumption(
+    "bounded_gradient", "E||g||^2 <= G^2 for every stochastic gradient.", {Property.BOUNDED_GRADIENT: (G,)}
+)
+compressor = Assumption(
+    "compressor",
+    "Every compressor is unbiased, E||Q(v) - v||^2 <= omega ||v||^2, independently of the others.",
+    {Property.COMPRESSOR: (omega,), Property.INDEPENDENT_COMPRESSORS: ()},
+)
+contractive = Assumption("contractive", "E||C(v) - v||^2 <= (1 - delta) ||v||^2.", {Property.CONTRACTIVE: (delta,)})
 
 __all__ = [
-    "D", "Delta", "K", "L", "M", "R", "S", "bounded_below", "convex", "convex_mean", "dist2", "drift", "eta", "gap", "grad_sq",
-    "h", "heterogeneity", "mu", "noise", "r", "sigma", "smooth", "strongly_convex", "strongly_convex_mean", "w_r", "zeta",
+    "D", "Delta", "G", "K", "L", "M", "R", "S", "bounded_below", "bounded_gradient", "compressor", "contractive", "convex",
+    "convex_mean", "delta", "dist2", "drift", "eta", "gap", "grad_sq", "h", "heterogeneity", "local_sq", "mu", "noise", "omega",
+    "r", "sigma", "smooth", "spread", "spread_everywhere", "strongly_convex", "strongly_convex_mean", "w_r", "zeta",
 ]  # fmt: skip

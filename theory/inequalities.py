@@ -13,7 +13,7 @@ function values that a function of the class has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, permutations, product
@@ -188,6 +188,7 @@ class Question:
 
     claim, known  forms in vectors and function values, whose coefficients are made of the constants
     at            the points at which each function is asked, each once
+    L, units      without such points: a smoothness constant, and the powers of the objective's unit in some symbols
     """
 
     relation: Relational
@@ -197,6 +198,8 @@ class Question:
     known: Mapping[str, sympy.Expr]
     at: tuple[tuple[Function, sympy.Expr], ...]
     constants: tuple[sympy.Symbol, ...]
+    L: sympy.Symbol | None = None
+    units: Mapping[sympy.Symbol, int] = field(default_factory=dict)
 
 
 def _sides(relation: Any) -> tuple[sympy.Expr, sympy.Expr]:
@@ -287,16 +290,25 @@ def _check_form(relation: Any, form: sympy.Expr, vectors: set[Any], values: set[
 
 def _conditions(f: Function, i: Any, j: Any) -> Iterator[tuple[str, sympy.Expr]]:
     """What is >= 0 for two points of a function of the class.  The last one, for all pairs, is sufficient, too."""
-    at, apart = f"{f.name} from {plain(j.x)} to {plain(i.x)}", (i.x - j.x) ** 2
-    if f.mu is not None:
-        yield f"convexity of {at}", convex(i, j) - f.mu / 2 * apart
-    if f.L is None:
+    at = f"{f.name} from {plain(j.x)} to {plain(i.x)}"
+    yield from ((f"{kind} of {at}", form) for kind, form in between(i, j, f.L, f.mu))
+
+
+def between(i: Any, j: Any, L: Any, mu: Any, interpolated: bool = True) -> Iterator[tuple[str, sympy.Expr]]:
+    """What is >= 0 for the values and gradients of a function at two points, by its constants.
+
+    interpolated  with the last, whose coefficients are no polynomials in L and mu
+    """
+    apart = (i.x - j.x) ** 2
+    if mu is not None:
+        yield "convexity", convex(i, j) - mu / 2 * apart
+    if L is None:
         return
-    yield f"smoothness of {at}", f.L / 2 * apart - convex(i, j)
-    if f.mu is not None:
-        yield f"co-coercivity of {at}", convex(i, j) - (i.gradient - j.gradient) ** 2 / (2 * f.L)
-    if f.mu != 0:
-        yield f"interpolation of {at}", smooth_convex(i, j, f.L, -f.L if f.mu is None else f.mu)
+    yield "smoothness", L / 2 * apart - convex(i, j)
+    if mu is not None:
+        yield "co-coercivity", convex(i, j) - (i.gradient - j.gradient) ** 2 / (2 * L)
+    if mu != 0 and interpolated:
+        yield "interpolation", smooth_convex(i, j, L, -L if mu is None else mu)
 
 
 # ------------------------------------------------------------------------------------------------------------- samples
@@ -326,7 +338,7 @@ def samples(
         near = [factor * x for factor in _NEAR for x in limits]
         for value in dict.fromkeys([*limits, *near[: len(limits)], *tried, *near]):
             at = known | {name: value}
-            if all(one.subs(at) != sympy.false for one in asked.when):
+            if all(_may_hold(one, at) for one in asked.when):
                 yield from values(at, others)
 
     # L first: a limit on a step size or on mu is then a number
@@ -334,6 +346,13 @@ def samples(
     found = list(islice(values({}, order), 4000))
     stride = max(1, len(found) // most)
     return found[::stride][:most] if found else []
+
+
+def _may_hold(relation: Any, at: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
+    try:
+        return bool(relation.subs(at) != sympy.false)
+    except TypeError:  # it divides by 0 here
+        return False
 
 
 def _roots(relation: Any, name: sympy.Symbol) -> list[sympy.Expr]:
@@ -519,16 +538,17 @@ def dimensions(asked: Question) -> dict[sympy.Symbol, int] | None:
 
     None where there is no such choice.
     """
-    found: dict[sympy.Symbol, Any] = {}
+    found: dict[sympy.Symbol, Any] = dict(asked.units)
     for f, x in asked.at:
         p = point(f.symbol, x)
         found |= dict.fromkeys((p.value, p.gradient), 1) | {c: 1 for c in (f.L, f.mu) if c is not None and c.is_Symbol}
-    unknown = [s for s in asked.constants if s not in found]
+    others = asked.claim.free_symbols.union(*(e.free_symbols for e in asked.known.values())) if asked.units else set()
+    unknown = [s for s in sorted({*asked.constants, *others}, key=str) if s not in found]
     letters = {s: sympy.Symbol(f"power of {s}") for s in unknown}
     every = {**found, **letters}
     equations = []
     forms = [asked.claim, *(one.lhs - one.rhs for one in asked.when if isinstance(one, Relational))]
-    forms += [form for name, form in asked.known.items() if name.startswith("given")]
+    forms += [form for name, form in asked.known.items() if asked.units or name.startswith("given")]
     for form in forms:
         numerator = sympy.fraction(sympy.together(form))[0]
         poly = sympy.Poly(numerator, *sorted(numerator.free_symbols, key=str))
@@ -555,7 +575,7 @@ def certified(asked: Question) -> Verdict | None:
     In units in which a smoothness constant is 1; claim and conditions are multiplied by their denominators, if those are
     positive.
     """
-    L = next((f.L for f, _ in asked.at if f.L is not None and f.L.is_Symbol), None)
+    L = asked.L or next((f.L for f, _ in asked.at if f.L is not None and f.L.is_Symbol), None)
     powers = None if L is None else dimensions(asked)
     units = (
         {}
@@ -582,7 +602,7 @@ def certified(asked: Question) -> Verdict | None:
     if any(follows(when, factor > 0) is not True for factor in (below, *(f for _, f in every.values()))):
         return None
     tried: list[dict[str, Any]] = []
-    for most in range(1, len(_KINDS) + 1):  # what is easy to read first
+    for most in range(len(_KINDS) if asked.units else 1, len(_KINDS) + 1):  # what is easy to read first
         known = {n: e for n, e in every.items() if not n.startswith(_KINDS[most:])}
         if known in tried:
             continue
@@ -591,8 +611,9 @@ def certified(asked: Question) -> Verdict | None:
         common = common if follows(when, common > 0) is True else -common  # the sign of a common multiple is free
         forms, goal = {name: form for name, (form, _) in known.items()}, sympy.expand(claim * common)
         closed = tuple(sympy.Le(w.lts, w.gts) if isinstance(w, sympy.Lt | sympy.Gt) else w for w in when)
-        near = samples(Question(asked.relation, (), closed, goal, forms, (), left), 36, _FAR)
-        found = certificate(goal, forms, when, left, near)
+        tried_at = (24, _TRIED) if asked.units else (36, _FAR)
+        near = samples(Question(asked.relation, (), closed, goal, forms, (), left), *tried_at)
+        found = certificate(goal, forms, when, left, near, like_claim=bool(asked.units))
         if found is not None:
             told = []
             for name, m in found[0].items():

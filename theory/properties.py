@@ -52,6 +52,7 @@ class Property(StrEnum):
     WEIGHTS = "weights that sum to one"  # (): p_m >= 0, sum p_m = 1
     # of compressors and binarisation
     COMPRESSOR = "unbiased compressor"  # (q): E Q(v) = v, E||Q(v) - v||^2 <= q ||v||^2
+    CONTRACTIVE = "contractive compressor"  # (delta): E||C(v) - v||^2 <= (1 - delta) ||v||^2
     INDEPENDENT_COMPRESSORS = "compressors independent across clients"  # ()
     COMPRESSION_DRIFT = "bounded compression drift"  # (G_q)
     UNBIASED_BINARISATION = "binarisation of mean zero error"  # (): E S(v) = v, given all that came before

@@ -42,6 +42,10 @@ _SMALLEST, _STEPS = 1e-6, 400  # of the largest admissible step size; how many a
 _FEW = 12  # arenas that show whether all clients take part
 # Clients whose gradients differ by no more have the same function; curvatures above minus it, in units of L, count as 0
 _ALIKE = 1e-9
+_OF_NOISE = {
+    Property.UNBIASED, Property.VARIANCE, Property.BOUNDED_GRADIENT, Property.VARIANCE_ELSEWHERE,
+    Property.BOUNDED_GRADIENT_ELSEWHERE,
+}  # fmt: skip
 _COUNTS = ("clients", "sampled clients", "local steps")
 
 
@@ -124,7 +128,8 @@ def _of_runs(paper: str) -> Iterator[Statement]:
     concepts = {s.sympy: s.concept for s in catalogue.paper(paper).symbols.values()}
     for statement in catalogue.statements(paper):
         claim = statement.claim
-        if isinstance(claim, Bound) and any(concepts.get(s) in QUANTITIES for s in claim.quantity.free_symbols):
+        upper = isinstance(claim, Bound) and claim.sign != ">="
+        if upper and any(concepts.get(s) in QUANTITIES for s in claim.quantity.free_symbols):
             yield statement
 
 
@@ -189,6 +194,8 @@ def _unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
         return f"it needs clients of equal weight, {1 / problem.M:.3g}; here weights are {low:.3g} to {high:.3g}"
     if Property.INDEPENDENT_COMPRESSORS in given and shared:
         return f"it needs clients that compress independently; here compressor = {compressor}, one for all"
+    if not given.keys() & _OF_NOISE and (number("sigma") or 0) > 0 and statement.paper in plugins.packages():
+        return f"it assumes nothing about noise: it is about exact gradients; here sigma = {number('sigma'):.3g}"
     if Property.COMPRESSION_DRIFT in given and shared is False:
         return f"it is known here for one mask for all clients (G_q = 0); here compressor = {compressor}"
     return ""

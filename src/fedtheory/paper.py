@@ -36,7 +36,22 @@ from fedtheory.theory.names import unknown
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs import own, parallel
 from fedtheory.theory.proofs.argument import Argument
-from fedtheory.theory.proofs.inferences import composed, contract, jensen, polyak, telescope, young
+from fedtheory.theory.proofs.inferences import (
+    Inference,
+    certificate,
+    changes,
+    composed,
+    contract,
+    contract_by,
+    drop,
+    jensen,
+    only,
+    plus,
+    polyak,
+    steady,
+    telescope,
+    young,
+)  # fmt: skip
 from fedtheory.theory.proofs.parallel import Vectors
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import (
@@ -102,11 +117,12 @@ class OwnPaper(Paper):
     def algorithm(self, kind: Callable[..., Any], name: str = "", memory: Mapping[str, str] | None = None) -> None:
         """The paper's algorithm: a dataclass with a method `round`; its rounds are what the lemmas are about.
 
-        memory  what its memories may be before the round of a lemma, by their names: "any", or "sum 0" over the clients; of
-                others it is the first round
+        memory  what its memories may be before the round of a lemma, by their names: "any", or "sum 0" over the clients, or,
+                of the server, "mean of NAME"; of others it is the first round
         """
-        if wrong := sorted({*(memory or {}).values()} - {"any", "sum 0"}):
-            raise ValueError(f"memory {wrong[0]!r}: expected 'any' or 'sum 0'")
+        known = {"any", "sum 0", *(f"mean of {name}" for name in memory or {})}
+        if wrong := sorted({*(memory or {}).values()} - known):
+            raise ValueError(f"memory {wrong[0]!r}: expected 'any', 'sum 0' or the mean of another memory")
         _forget()
         self.algorithms[name or _name_of(kind)] = kind
         self.memory = dict(memory or {})
@@ -119,7 +135,8 @@ class OwnPaper(Paper):
         """A quantity of the paper's own, >= 0; its `next` is the same after the round, its `last` after R rounds.
 
         unit   made of X, that of x, and F, that of F(x)
-        of     a function of a trace (`fedtheory.simulations.exact.trace`), and of its memories before or after the round
+        of     a function of a trace (`fedtheory.simulations.exact.trace`), and of its memories before or after the round;
+               the trace's x is then the model before or after it
         start  before the first round
         """
         one = field.OwnQuantity(name, real=True, nonnegative=True)
@@ -128,7 +145,7 @@ class OwnPaper(Paper):
                 each.name, each.name, f"{meaning}, {when}", sympy.sympify(unit), each, None
             )
         self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
-        self.quantities[one.next.name] = lambda t: of(t, t.memory)
+        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), t.memory)
         return one
 
     def assume(self, name: str, words: str, **gives: Sequence[Any]) -> Assumption:
@@ -148,7 +165,8 @@ class OwnPaper(Paper):
         when   a condition, or several
         given  assumptions
         by     its proof: assumptions and inferences about a round, such as [smooth, noise, jensen]; or lemmas and
-               inferences, as `theorem` has them; or a function of an `Argument`
+               inferences, as `theorem` has them; or a function of an `Argument`; or `certificate`: multipliers of what
+               the assumptions say about one round of single steps are looked for
         where  definitions of symbols
         rests_on  lemmas that it follows from, where `by` does not say so
         note   what a reader should know
@@ -187,13 +205,17 @@ class OwnPaper(Paper):
         if {field.mu, field.L} <= here:
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
         self._declare(here, note)
+        by = () if (certified := by is certificate) else by
         proof = by if callable(by) else composed(by, self._vectors) if by else None
-        used = [*rests_on, *(one for one in (() if callable(by) else by) if isinstance(one, Statement))]
+        lemmas = [one.of if isinstance(one, Inference) else one for one in (() if callable(by) else by)]
+        used = [*rests_on, *(one for one in lemmas if isinstance(one, Statement))]
         said = self.say(
             kind, name, kind, stated, when=conditions, where=defined, assumes=assumed, rests_on=used, note=note
         )
         if proof is not None:
             self.test(said, partial(self._proved, proof), "ledger")
+        if certified:
+            self.test(said, _of_round, "certificate")
         if any(isinstance(s, VectorSymbol) for s in here):
             self.test(said, _of_functions, "certificate")
         return said
@@ -253,7 +275,7 @@ class OwnPaper(Paper):
             every = (
                 cases() if callable(cases) else (dict(zip(cases, at, strict=True)) for at in product(*cases.values()))
             )
-            return own.on_cases(changed, claim.quantity, every, measured, needed)
+            return own.on_cases(changed, claim.quantity, every, measured, needed, claim.sign)
 
         self.test(statement, check)
 
@@ -385,6 +407,16 @@ def problem(name: str, **settings: Any) -> Callable[[], Any]:
     return partial(problems[name], **settings)
 
 
+def off_star(name: str) -> Callable[[Any, Mapping[str, Any]], Any]:
+    """For `quantity`: the mean over the clients of ||their memory of this name - grad F_m(x*)||^2."""
+
+    def of(t: Any, memory: Mapping[str, Any]) -> Any:
+        pairs = zip(t.functions, memory[name], strict=True)
+        return t.mean((kept - f.at(t.zero).gradient).square for f, kept in pairs)
+
+    return of
+
+
 def rates(soft: Sequence[str] = (), **rounds: Any) -> Rates:
     """Rounds to an accuracy, up to constants, by cases such as strongly_convex=...; in the cases `soft` up to logarithms."""
     return Rates(
@@ -396,6 +428,13 @@ def _of_functions(statement: Statement, full: bool) -> Verdict:
     """An inequality between points and functions, for all of them."""
     (relation,) = statement.claim.relations if isinstance(statement.claim, Relations) else (sympy.true,)
     return inequalities.decided(relation, [c.relation for c in statement.when])
+
+
+def _of_round(statement: Statement, full: bool) -> Verdict:
+    """A lemma about a round, for all constants and numbers of clients."""
+    from fedtheory.bounds.certified_rounds import check
+
+    return check(statement, full)
 
 
 @dataclass(frozen=True)
@@ -506,6 +545,7 @@ def _conditions(when: Any) -> list[Condition]:
 
 
 __all__ = [
-    *field.__all__, "F", "X", "at_most", "bound_of", "constants", "contract", "function", "jensen", "paper", "points",
-    "polyak", "problem", "rates", "telescope", "young",
+    *field.__all__, "F", "X", "at_most", "bound_of", "certificate", "changes", "constants", "contract", "contract_by",
+    "drop", "function", "jensen", "off_star", "only", "paper", "plus", "points", "polyak", "problem", "rates", "steady",
+    "telescope", "young",
 ]  # fmt: skip

@@ -1039,7 +1039,7 @@ class Argument(Ledger):
             parts += _summands(self.at_most(name, derived, value, self.amounts(derived, value), measured))
         else:
             parts += _summands(self.at_most(name, value, derived, self.amounts(derived, value), measured=False))
-        decays = claimed.value.atoms(sympy.exp) or {a for a in claimed.value.atoms(sympy.Pow) if a.exp.is_Symbol}
+        decays = claimed.value.atoms(sympy.exp) or {a for a in claimed.value.atoms(sympy.Pow) if _is_count(a.exp)}
         back = {DECAY: next(iter(decays), DECAY)}
         return tuple(replace(p, of=p.of.xreplace(back)) if isinstance(p.of, sympy.Expr) else p for p in parts)
 
@@ -1060,7 +1060,7 @@ class Argument(Ledger):
     def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> _Symbolised:
         """Both sides with one symbol for the claimed power of a count and all derived ones, whose bases are no larger."""
         mine, theirs = (
-            sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and a.exp.is_Symbol), key=str)
+            sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and _is_count(a.exp)), key=str)
             for e in (derived, value)
         )
         parts: list[Summand] = []
@@ -1093,6 +1093,11 @@ class Argument(Ledger):
         if found.status is Status.PROVED and left:
             found = Verdict(Status.OPEN, f"part {min(left) + 1} of the claim is not concluded")
         return replace(found, premises=tuple(sorted(self.premises)))
+
+
+def _is_count(e: sympy.Expr) -> bool:
+    """Whether it is a count such as R, or a product of counts."""
+    return bool(e.is_Symbol) or (bool(e.is_Mul) and all(s.is_Symbol and s.is_integer for s in e.args))
 
 
 _Symbolised = tuple[sympy.Expr, sympy.Expr, list[Summand]]  # two sides with a new symbol; what the slack loses by it

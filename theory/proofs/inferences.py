@@ -16,19 +16,22 @@ from fedtheory.theory import field
 from fedtheory.theory.field import Assumption
 from fedtheory.theory.proofs import parallel
 from fedtheory.theory.proofs.argument import Argument, Fact, spread_out
+from fedtheory.theory.proofs.arithmetic import at_least
 from fedtheory.theory.proofs.forms import replaced
 from fedtheory.theory.proofs.parallel import Uses, Vectors
 from fedtheory.theory.proofs.rules import STRONGLY_POLYAK
-from fedtheory.theory.proofs.sequences import averaged, lasting
+from fedtheory.theory.proofs.sequences import averaged, lasting, within
+from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Statement
 
 
 @dataclass(frozen=True)
 class Inference:
-    """A step of a proof, by name: what it makes of the fact so far."""
+    """A step of a proof, by name: what it makes of the fact so far; `of` is a lemma that it uses."""
 
     name: str
     step: Callable[[Argument, Fact], Fact]
+    of: Statement | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,65 @@ def _polyak(p: Argument, fact: Fact) -> Fact:
     return p.put(fact, p.have("strongly convex", field.grad_sq, ">=", 2 * field.mu * field.gap, rule))
 
 
+def _claimed(p: Argument, lemma: Statement) -> Fact:
+    return p.claim(lemma.id.partition(".")[2])
+
+
+def plus(weight: Any, lemma: Statement) -> Inference:
+    """The fact so far, and a weight >= 0 times a lemma with <=, added up."""
+
+    def step(p: Argument, fact: Fact) -> Fact:
+        return p.added(fact, _claimed(p, lemma), p.read(sympy.sympify(weight)))
+
+    return Inference(f"plus({weight}, {lemma.id})", step, lemma)
+
+
+def drop(quantity: sympy.Symbol) -> Inference:
+    """A quantity of a round is not negative: where the bound subtracts it, it goes."""
+
+    def step(p: Argument, fact: Fact) -> Fact:
+        p.not_negative(quantity)
+        zero = p.by_hand(f"{quantity} is not negative", quantity, ">=", sympy.S.Zero)
+        return p.put(fact, zero)
+
+    return Inference(f"drop({quantity})", step)
+
+
+def only(quantity: sympy.Symbol) -> Inference:
+    """From an upper bound on a sum of quantities >= 0 to one on this part of it."""
+
+    def step(p: Argument, fact: Fact) -> Fact:
+        parts = spread_out(fact.quantity)
+        for one in sorted(parts.free_symbols & set(p.language.amounts), key=str):
+            p.require(f"{one} counts with a factor >= 0", at_least(parts.coeff(one), 0))
+            p.not_negative(one)
+        weight = parts.coeff(quantity)
+        p.require(f"{quantity} is a part", sympy.Gt(weight, 0, evaluate=False))
+        return p.by_hand(f"{quantity} is a part of the sum", quantity, "<=", spread_out(fact.value / weight), fact)
+
+    return Inference(f"only({quantity})", step)
+
+
+def steady(lemma: Statement) -> Inference:
+    """From a lemma next <= keeps * state + noise: the state never exceeds its start + noise / (1 - keeps)."""
+
+    def step(p: Argument, fact: Fact) -> Fact:
+        recursion = _claimed(p, lemma)
+        state = _state(p, recursion)
+        return p.put(fact, within(p, recursion, state, spread_out(recursion.value).coeff(state)))
+
+    return Inference(f"steady({lemma.id})", step, lemma)
+
+
+def contract_by(keeps: Any) -> Inference:
+    """From next <= keeps * state + noise in each round to the last one; of a sum each part may be kept less."""
+
+    def step(p: Argument, fact: Fact) -> Fact:
+        return lasting(p, fact, _state(p, fact), p.read(sympy.sympify(keeps)), field.R)
+
+    return Inference(f"contract_by({keeps})", step)
+
+
 def _contract(p: Argument, fact: Fact) -> Fact:
     """From next <= keeps * state + noise in each round to the last one."""
     state = _state(p, fact)
@@ -54,8 +116,17 @@ def _contract(p: Argument, fact: Fact) -> Fact:
 
 
 def _telescope(p: Argument, fact: Fact) -> Fact:
-    """From next <= state - progress + noise in each round to the mean of the progress."""
-    return averaged(p, fact, _state(p, fact), field.grad_sq, field.R)
+    """From next <= state - progress + noise in each round to the mean of the progress: squared gradients, or gaps.
+
+    The gap of the average of x_0 ... x_R, with equal weights, is at most the mean of R + 1 gaps, for a convex F.
+    """
+    state = _state(p, fact)
+    if field.grad_sq in fact.value.free_symbols or field.gap in state.free_symbols:
+        return averaged(p, fact, state, field.grad_sq, field.R)
+    p.needs(Property.CONVEX_MEAN)
+    if field.w_r in p.statement.symbols:
+        p.fail("telescoped", "the weights of the average: expected equal ones")
+    return averaged(p, fact, state, field.gap, field.R + 1)
 
 
 def _state(p: Argument, fact: Fact) -> sympy.Expr:
@@ -63,6 +134,7 @@ def _state(p: Argument, fact: Fact) -> sympy.Expr:
     return replaced(fact.quantity, {after: before for before, after in p.language.following.items()})
 
 
+certificate = "certificate"  # in place of a list: see `fedtheory.bounds.certified_rounds`
 polyak, contract, telescope = (
     Inference("polyak", _polyak),
     Inference("contract", _contract),
@@ -77,6 +149,11 @@ def young(share: Any = 1) -> OfRound:
     `jensen` has it with share 1, unless the list has another.
     """
     return OfRound(f"young({share})", parallel.young(share))
+
+
+def changes(share: Any) -> OfRound:
+    """-2 <changes, G> <= share ||changes||^2 + ||G||^2 / share, with the local gradients' summed changes, G = grad F(x)."""
+    return OfRound(f"changes({share})", parallel.changes(share))
 
 
 _ASSUMED: Mapping[str, Uses] = {
@@ -106,14 +183,15 @@ def composed(by: Iterable[Any], vectors: Callable[[Argument], tuple[str, Vectors
         if not isinstance(one, Statement | Inference | OfRound) and getattr(one, "name", None) not in _ASSUMED:
             shown = getattr(one, "name", repr(one))
             raise ValueError(
-                f"by: {shown}: expected lemmas, {', '.join(_ASSUMED)}, jensen, young(...), polyak, contract or telescope"
+                f"by: {shown}: expected lemmas, {', '.join(_ASSUMED)}, jensen, young(...), changes(...), polyak, contract, "
+                "contract_by(...), telescope, plus(...), drop(...), only(...) or steady(...)"
             )
 
     def proof(p: Argument) -> None:
         fact = parallel.one_round(p, *vectors(p), uses) if uses else None
         for one in several:
             if isinstance(one, Statement):
-                claimed = p.claim(one.id.partition(".")[2])
+                claimed = _claimed(p, one)
                 fact = claimed if fact is None else p.put(fact, claimed)
             elif isinstance(one, Inference):
                 if fact is None:
@@ -125,4 +203,7 @@ def composed(by: Iterable[Any], vectors: Callable[[Argument], tuple[str, Vectors
     return proof
 
 
-__all__ = ["Inference", "OfRound", "composed", "contract", "jensen", "polyak", "telescope", "young"]
+__all__ = [
+    "Inference", "OfRound", "certificate", "changes", "composed", "contract", "contract_by", "drop", "jensen", "only",
+    "plus", "polyak", "steady", "telescope", "young",
+]  # fmt: skip

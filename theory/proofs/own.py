@@ -44,14 +44,15 @@ def on_cases(
     cases: Iterable[Mapping[str, Any]],
     measured: Callable[[Mapping[str, Any]], float],
     needed: Iterable[StrEnum] = (),
+    sign: str = "<=",
 ) -> Verdict:
-    """A claim quantity <= terms in numbers, on the cases that meet its conditions: holds with a slack, or a witness.
+    """A claim quantity <= or >= terms in numbers, on the cases that meet its conditions: holds with a slack, or a witness.
 
     cases     values of the symbols by name
     measured  the quantity of a case
     needed    properties without which the cases would be others
     """
-    if found := other_than(statement, quantity, needed):
+    if found := other_than(statement, quantity, needed, sign):
         return found
     claim = statement.claim_of(Bound)
     free = claim.value.free_symbols.union(*(c.relation.free_symbols for c in statement.when))
@@ -66,10 +67,11 @@ def on_cases(
         if not all(condition(*at) for condition in conditions):
             continue
         left, right, tried = measured(case), float(value(*at)), tried + 1
-        if left > right + _ROUNDING * (abs(left) + abs(right)):
+        small, large = (left, right) if sign == "<=" else (right, left)
+        if small > large + _ROUNDING * (abs(left) + abs(right)):
             witness = {s.name: case[s.name] for s in symbols} | {"measured": left, "bound": right}
             return Verdict(Status.REFUTED, f"measured {left:.6g}, bound {right:.6g}", witness=witness)
-        slack = min(slack, right / left if left > 0 else np.inf)
+        slack = min(slack, large / small if small > 0 else np.inf)
     if not tried:
         return Verdict(Status.VACUOUS, "no case meets the conditions")
     return Verdict(Status.TESTED, f"on {tried} cases", slack=float(slack) if np.isfinite(slack) else None)

@@ -49,7 +49,7 @@ minimiser, infimum, G = Minimiser("x*", F), Infimum("F*", F), gradient(F, x)
 C, I = Family("C", field.M, at_once=True), Family("I", field.K)
 k = sympy.Symbol("k", integer=True, nonnegative=True)
 J = Family("J", k, (I,))
-_at_step, _of_client = sympy.symbols("drift_k drift_m", nonnegative=True)
+_at_step, _of_client, _own = sympy.symbols("drift_k drift_m own_sq", nonnegative=True)
 
 
 @dataclass(frozen=True)
@@ -192,11 +192,12 @@ class Vectors:
     @property
     def means(self) -> dict[sympy.Expr, sympy.Expr]:
         """What the quantities of the local steps mean."""
+        own = {field.local_sq: C.sum(gradient(self.all.function, x) ** 2) / C.mass, _own: self.own.at_start**2}
         if not self.round.point:
-            return {}
+            return own
         every, whole = self.all, self.whole
         found = {field.drift: every.sum((every.point - x) ** 2) / every.mass, _at_step: (x_at - x) ** 2}
-        return found | {_of_client: whole.sum((whole.point - x) ** 2)}
+        return own | found | {_of_client: whole.sum((whole.point - x) ** 2)}
 
 
 # ----------------------------------------------------------------------------------------- inferences at their vectors
@@ -269,14 +270,28 @@ def young(share: Any) -> Uses:
     return uses
 
 
+def changes(share: Any) -> Uses:
+    """2 <changes, G> <= share ||changes||^2 + ||G||^2 / share, for the summed changes of the local gradients from x."""
+
+    def uses(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+        if of != _at_step and v.round.point:
+            yield p.by(rules.YOUNG, -v.all.sum(v.all.move), v.all.mass * G, sympy.sympify(share))
+
+    return uses
+
+
 def convexity(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
     """Every F_m at x* from its local points; the mean of the F_m is F, whose gradient is 0 at x*."""
     steps, own = v.all, v.all.function
     if of != field.dist2.next:
         return
-    rule = rules.TANGENT if Property.STRONGLY_CONVEX in p.properties else rules.CONVEX
-    if v.round.point:
+    strongly = Property.STRONGLY_CONVEX in p.properties
+    rule = rules.TANGENT if strongly else rules.CONVEX
+    if v.round.point and strongly:
         yield steps.over(p.by(rules.PERTURBED, own, steps.point, minimiser, x))
+    elif v.round.point:
+        yield steps.over(p.by(rules.CONVEX, own, minimiser, steps.point))
+        yield steps.over(p.by(rules.DESCENT, own, x, steps.point))
     else:
         yield steps.over(p.by(rule, own, minimiser, x))
     inner = I.mass if v.round.point else sympy.S.One
@@ -347,12 +362,19 @@ def one_round(p: Argument, algorithm: str, v: Vectors, uses: Sequence[Uses]) -> 
         p.fail("the round", "the claim speaks of S sampled clients: expected a round in which all take part")
     if quantity != field.drift:
         return derived(p, "the round", quantity, claimed, v, uses, after)
+    claimed = claimed.subs(field.local_sq, _own)
     fact = derived(p, "k steps", _at_step, claimed + _of_client, v, uses, after)
     total = p.by_hand("summed over k", _of_client, "<=", powers(p, fact.value, k, field.K), fact)
     factor = spread_out(total.value).coeff(_of_client)
     share = _largest(p, factor)
     own = p.solved("drift of a client", total, share) if factor != 0 else total
-    return p.by_hand("so for each client, and for the mean", quantity, own.sign, spread_out(own.value / field.K), own)
+    return p.by_hand(
+        "so for each client, and for the mean",
+        quantity,
+        own.sign,
+        spread_out(own.value / field.K).subs(_own, field.local_sq),
+        own,
+    )
 
 
 def _largest(p: Argument, factor: sympy.Expr) -> sympy.Expr:

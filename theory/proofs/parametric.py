@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,18 @@ def certificate(
     when: Sequence[Boolean],
     constants: Sequence[sympy.Symbol],
     at: Sequence[At],
+    like_claim: bool = False,
 ) -> tuple[dict[str, sympy.Expr], sympy.Expr] | None:
     """Multipliers >= 0 of known forms >= 0, and the sum of squares that is left of the claim; None if none are found.
 
     claim, known  polynomials in vectors and function values, whose coefficients are polynomials in the constants
     at            numbers of the constants that meet the conditions
+    like_claim    whether multipliers that are made of the same monomials as the claim come first
     """
     joint = Joint(claim, known, constants, at)
-    for degree in _DEGREES if constants else _DEGREES[:1]:
-        for found in (*joint.sparse(degree), *joint.multipliers(degree)) if at else ():
+    tried = [_monomials(constants, degree) for degree in (_DEGREES if constants else _DEGREES[:1])]
+    for powers in [joint.own, *tried] if like_claim else tried:
+        for found in chain(joint.sparse(powers), joint.multipliers(powers)) if at else ():
             rest = sympy.expand(claim - sympy.Add(*(m * known[name] for name, m in found.items())))
             if all(follows(when, m >= 0) is True for m in found.values()) and is_square(rest, when, constants):
                 return found, rest
@@ -92,9 +95,17 @@ class Joint:
         _, lengths, directions = np.linalg.svd(every, full_matrices=False) if every.size else (None, np.zeros(0), every)
         self.seen = directions[lengths > _EXACT * lengths.max(initial=0)]
 
-    def sparse(self, degree: int) -> Iterator[dict[str, sympy.Expr]]:
+    @property
+    def own(self) -> list[sympy.Expr]:
+        """The monomials in the constants of which the claim's coefficients are made."""
+        found: dict[sympy.Expr, None] = {}
+        for c in self.polys[0].coeffs():
+            terms = sympy.Poly(c, *self.left).monoms() if self.left else [()]
+            found |= dict.fromkeys(sympy.Mul(*(s**n for s, n in zip(self.left, m, strict=True))) for m in terms)
+        return list(found)
+
+    def sparse(self, powers: Sequence[sympy.Expr]) -> Iterator[dict[str, sympy.Expr]]:
         """Candidates with at most three conditions, where function values leave no choice and the numbers look right."""
-        powers = _monomials(self.left, degree)
         rows, wanted = self._equations(powers)
         matrix, target = np.array(rows, dtype=float), np.array(wanted, dtype=float)
         matrix = matrix.reshape(len(rows), len(self.known) * len(powers))
@@ -117,11 +128,10 @@ class Joint:
                 own = dict(zip(columns, found, strict=True))
                 yield self._named([own.get(i, Fraction(0)) for i in range(len(self.known) * len(powers))], powers)
 
-    def multipliers(self, degree: int) -> Iterator[dict[str, sympy.Expr]]:
+    def multipliers(self, powers: Sequence[sympy.Expr]) -> Iterator[dict[str, sympy.Expr]]:
         """Candidates whose terms without products of vectors cancel exactly: the smallest, and those with most room."""
         import cvxpy
 
-        powers = _monomials(self.left, degree)
         count, size = len(self.known), len(self.seen)
         c, room = cvxpy.Variable(count * len(powers)), cvxpy.Variable()
         rows, wanted = self._equations(powers)
@@ -236,8 +246,7 @@ def is_square(rest: sympy.Expr, when: Sequence[Boolean], left: Sequence[sympy.Sy
         return False
     rows = matrix.tolist()
     while rows:
-        # the simplest pivot that is not 0
-        k = min(range(len(rows)), key=lambda i: (rows[i][i] == 0, sympy.count_ops(rows[i][i])))
+        k = min(range(len(rows)), key=lambda i: _order(rows, i, left))
         pivot, row = rows[k][k], rows[k]
         others = [i for i in range(len(rows)) if i != k]
         if pivot == 0:
@@ -249,3 +258,10 @@ def is_square(rest: sympy.Expr, when: Sequence[Boolean], left: Sequence[sympy.Sy
             return False
         rows = [[sympy.cancel(rows[a][b] - row[a] * row[b] / pivot) for b in others] for a in others]
     return True
+
+
+def _order(rows: list[list[sympy.Expr]], i: int, left: Sequence[sympy.Symbol]) -> tuple[bool, bool, int]:
+    """First a pivot that is not 0, and divides its row: then no denominator may vanish; then the simplest."""
+    pivot = rows[i][i]
+    divides = pivot != 0 and all(sympy.cancel(x / pivot).is_polynomial(*left) for x in rows[i] if x != 0)
+    return pivot == 0, not divides, sympy.count_ops(pivot)

@@ -103,7 +103,7 @@ def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Sy
     noise = spread_out(rest + gained * progress)
     p.require("there is progress", sympy.Gt(gained, 0, evaluate=False))
     start = state.subs(dict(p.language.start), simultaneous=True)
-    names = [quantity for quantity, of in p.language.mean.items() if of == progress]
+    names = [quantity for quantity, of in {**p.language.mean, **p.language.average}.items() if of == progress]
     if not names:
         p.fail("telescoped", f"the language has no mean of {progress} over the rounds")
     value = spread_out((start / rounds + noise) / sympy.factor(gained))

@@ -12,12 +12,13 @@ from rich.table import Table
 from fedtheory.arguments import Range
 from fedtheory.commands.options import AsJson, parameters_given, parameters_of
 from fedtheory.simulations.checked import shortened
-from fedtheory.terminal import console, print_json
+from fedtheory.terminal import console, print_json, progress
 
 
 def compare(
     words: Annotated[
-        list[str], typer.Argument(help="ids of bounds, and parameters", metavar="ID ID... [NAME=VALUE]...")
+        list[str],
+        typer.Argument(help="ids of bounds, and parameters; or a setting", metavar="[ID ID...] [NAME=VALUE]..."),
     ],
     tuned: Annotated[bool, typer.Option("--tuned", help="each bound at its own best admissible step size")] = False,
     over: Annotated[
@@ -35,8 +36,14 @@ def compare(
 ) -> None:
     """Compare two bounds: the ratio of each term, when the first is smaller, dominant terms, crossings.
 
-    With --tuned or --over, compare two or more: their values, and where each of them is the smallest."""
+    With --tuned or --over, compare two or more: their values, and where each of them is the smallest.
+
+    Without ids, compare all methods at a setting (M, S, K, kappa, zeta, sigma, R; others are M = 4, all of them, K = 5,
+    kappa = 10, zeta = 1, sigma = 0.5, R = 100): each theorem at its best step size beside runs, or why it does not apply.
+    Theorems of papers of --path count."""
     ids = [word for word in words if "=" not in word]
+    if not ids and not (tuned or over):
+        return compare_at(words, plot, as_json)
     if len(ids) < 2:
         raise ValueError(f"{len(ids)} bounds: expected the ids of two or more, before the parameters")
     if over is not None and "=" in over:
@@ -58,6 +65,26 @@ def compare(
             raise ValueError("--plot without --over: expected the symbol over which to draw, such as --over R")
         saveable(plot)
     compare_along(ids, name, given or (Range("R", 1, 1e6) if name else None), values, tuned, plot, as_json)
+
+
+def compare_at(words: list[str], plot: Path | None, as_json: bool) -> None:
+    """Print every theorem about whole runs on one problem of a setting, beside runs of its method."""
+    from fedtheory.arguments import numbers
+    from fedtheory.confrontation import confront
+    from fedtheory.figures.gallery import saveable
+    from fedtheory.setting import quadratic_of
+
+    if plot is not None:
+        saveable(plot)
+    problem, methods, rounds = quadratic_of(numbers(words))
+    with progress() as tell:
+        found = confront(problem, methods, rounds=rounds, progress=tell)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        found.print_to(console())
+    if plot is not None:
+        found.plot(plot)
 
 
 def compare_along(

@@ -1,27 +1,23 @@
-"""ProxSkip for federated learning (Scaffnew): its iteration, the lemma about its Lyapunov function, its theorem."""
+"""ProxSkip for federated learning, also called Scaffnew (Mishchenko et al., ICML 2022), with exact gradients."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sympy import Max
+from sympy import Min
 
 from fedtheory.bounds.quantities import mean
 from fedtheory.paper import *
 from fedtheory.simulations.algorithms.base import Memory, Watch, everyone, kept, to_clients
 from fedtheory.simulations.algorithms.baselines import Scaffnew
 from fedtheory.simulations.draws import Draws
-from fedtheory.simulations.exact.trace import Trace
 from fedtheory.simulations.problems import Array, Problem
 from fedtheory.theory.proofs.argument import Argument
 
 
 @dataclass(frozen=True)
 class ProxSkip(Scaffnew):
-    """y_m = y_m - eta (g_m(y_m) - h_m); with probability p then h_m = h_m + (p/eta) (mean - y_m) and y_m = mean.
-
-    A round is one iteration; `Scaffnew` has a round for all iterations up to an average.
-    """
+    """y_m = y_m - eta (g_m(y_m) - h_m); with probability p then h_m = h_m + (p/eta) (mean - y_m) and y_m = mean."""
 
     coin: ClassVar[str] = "p"
 
@@ -38,35 +34,16 @@ class ProxSkip(Scaffnew):
         return y.mean(axis=2)
 
 
-paper = paper(
-    "proxskip",
-    "ProxSkip: Yes! Local Gradient Steps Provably Lead to Communication Acceleration! Finally!",
-    citation="Mishchenko, Malinovsky, Stich and Richtarik, ICML 2022",
-)
+paper = paper("proxskip", "ProxSkip: Yes! Local Gradient Steps Provably Lead to Communication Acceleration! Finally!")
 paper.algorithm(ProxSkip, memory={"y_m": "any", "h_m": "sum 0"})
 p = paper.symbol("p", "p", "probability that the clients average", positive=True)
-
-
-def near_(t: Trace, memory: Any) -> Any:
-    """The mean of ||y_m - x*||^2."""
-    return mean(y.square for y in memory["y_m"])
-
-
-def apart_(t: Trace, memory: Any) -> Any:
-    """The mean of ||h_m - grad F_m(x*)||^2."""
-    return mean((h - f.at(t.zero).gradient).square for f, h in zip(t.functions, memory["h_m"], strict=True))
-
-
-near = paper.quantity("near", "mean of ||y_m - x*||^2", X**2, near_, start=D**2)
-apart = paper.quantity("apart", "mean of ||h_m - grad F_m(x*)||^2", F**2 / X**2, apart_, start=zeta**2)
-given, when = [smooth, strongly_convex], [eta <= 1 / L, p <= 1]
-ratio = Max(1 - eta * mu, 1 - p**2)
-psi = near + eta**2 / p**2 * apart
-lemma = paper.lemma(near.next + eta**2 / p**2 * apart.next <= ratio * psi, "iteration", when=when, given=given)
-start = D**2 + eta**2 / p**2 * zeta**2
-theorem = paper.theorem(
-    near.last + eta**2 / p**2 * apart.last <= ratio**R * start, "thm", when=when, given=given, by=[lemma, contract]
-)
+near = paper.quantity("near", "mean of ||y_m - x*||^2", X**2, lambda t, of: mean(y.square for y in of["y_m"]), D**2)
+apart = paper.quantity("apart", "mean of ||h_m - grad F_m(x*)||^2", F**2 / X**2, off_star("h_m"), start=zeta**2)
+given, when, ratio = [smooth, strongly_convex], [eta <= 1 / L, p <= 1], 1 - Min(eta * mu, p**2)
+psi, start = near + eta**2 / p**2 * apart, D**2 + eta**2 / p**2 * zeta**2
+after, last = near.next + eta**2 / p**2 * apart.next, near.last + eta**2 / p**2 * apart.last
+lemma = paper.lemma(after <= ratio * psi, "iteration", when=when, given=given, by=certificate)
+theorem = paper.theorem(last <= ratio**R * start, "thm", when=when, given=given, by=[lemma, contract])
 
 
 def of_mean(a: Argument) -> None:
