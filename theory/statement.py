@@ -27,8 +27,8 @@ from fedtheory.theory import exact as exact  # sympy is told of gmpy2's fraction
 from fedtheory.theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.names import unknown
+from fedtheory.theory.proof_text import ProofText
 from fedtheory.theory.properties import Properties
-from fedtheory.theory.written import Written
 
 
 class Status(StrEnum):
@@ -433,7 +433,7 @@ class Verdict:
     theorems: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     without: str = ""
-    written: Written | None = field(default=None, repr=False)
+    written: ProofText | None = field(default=None, repr=False)
 
     @property
     def failed(self) -> bool:

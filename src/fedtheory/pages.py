@@ -10,6 +10,7 @@ import sympy
 from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.printing import UNICODE_SIGNS, claim_latex, latex, plain, unicode
+from fedtheory.theory.proof_text import ProofText, as_lines
 from fedtheory.theory.proofs import algorithms
 from fedtheory.theory.statement import (
     Bound,
@@ -23,7 +24,6 @@ from fedtheory.theory.statement import (
     Verdict,
     Words,
 )
-from fedtheory.theory.written import Written, as_lines
 
 
 def indented(text: str, by: int = 4) -> str:
@@ -202,7 +202,7 @@ def proofs_as_json(statement: Statement) -> list[dict[str, object]]:
     ]
 
 
-def _lines(proof: Written | None) -> list[dict[str, object]]:
+def _lines(proof: ProofText | None) -> list[dict[str, object]]:
     return [
         {
             "number": line.number or None,

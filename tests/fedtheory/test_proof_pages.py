@@ -20,10 +20,10 @@ from fedtheory.pages import as_text, proofs_as_json
 from fedtheory.site.build import page, view
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import in_line, latex, mathml
+from fedtheory.theory.proof_text import Cited, Earlier, Formula, Line, ProofText, as_lines
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.prose import written_of
 from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdict
-from fedtheory.theory.written import Cited, Earlier, Formula, Line, Written, as_lines
 from fedtheory.verification import Checked
 from tests.fedtheory.browser import chromium
 
@@ -36,7 +36,7 @@ def ledger(id_: str) -> Evidence:
     return found
 
 
-def proof(statement: Statement) -> tuple[Verdict, Written]:
+def proof(statement: Statement) -> tuple[Verdict, ProofText]:
     with recorded() as recording:
         verdict = ledger(statement.id).check(statement, False)
     found = written_of(recording)
@@ -45,7 +45,7 @@ def proof(statement: Statement) -> tuple[Verdict, Written]:
 
 
 @cache
-def known(id_: str) -> tuple[Verdict, Written]:
+def known(id_: str) -> tuple[Verdict, ProofText]:
     return proof(catalogue.find(id_))
 
 

@@ -12,6 +12,7 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import SIGNS, UNICODE_SIGNS, in_line, latex
+from fedtheory.theory.proof_text import Cited, Earlier, Formula, Line, Piece, ProofText
 from fedtheory.theory.proofs.argument import (
     Argument,
     Combined,
@@ -26,16 +27,15 @@ from fedtheory.theory.proofs.arithmetic import Recording
 from fedtheory.theory.proofs.ledger import Step, coefficients
 from fedtheory.theory.proofs.rules import RULES, Instance
 from fedtheory.theory.statement import Status
-from fedtheory.theory.written import Cited, Earlier, Formula, Line, Piece, Written
 
 
-def written_of(recording: Recording) -> Written | None:
+def written_of(recording: Recording) -> ProofText | None:
     """The last proof that was made while something was checked; None if there is none."""
     arguments = [one for one in recording.ledgers if isinstance(one, Argument)]
     return written(arguments[-1]) if arguments else None
 
 
-def written(argument: Argument) -> Written:
+def written(argument: Argument) -> ProofText:
     """The proof that an argument has recorded; of one that breaks, what holds before, and the step that fails."""
     writer = _Writer(argument)
     broken = next((step for step in argument.steps if step.decision.status is not Status.PROVED), None)
@@ -52,7 +52,9 @@ def written(argument: Argument) -> Written:
             writer.tell(fact)
         writer.lines.append(Line(tuple(writer.breaks(broken)), breaks=True))
     names = (step.name for step in argument.steps if step is not broken)
-    return Written(tuple(writer.lines), tuple(name if len(name) <= _LONG else f"{name[:_LONG]} ..." for name in names))
+    return ProofText(
+        tuple(writer.lines), tuple(name if len(name) <= _LONG else f"{name[:_LONG]} ..." for name in names)
+    )
 
 
 @dataclass

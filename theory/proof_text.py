@@ -55,7 +55,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Written:
+class ProofText:
     """A proof.
 
     checked  what was decided exactly on the way, in order
@@ -65,7 +65,7 @@ class Written:
     checked: tuple[str, ...]
 
 
-def as_lines(proof: Written) -> list[str]:
+def as_lines(proof: ProofText) -> list[str]:
     """A proof for a terminal: a line for each reason and for each formula, and what was decided on the way."""
     found = []
     for line in proof.lines:
