@@ -341,7 +341,7 @@ class Instances:
 
     def at(self, form: Form) -> Any:
         """The value of a form."""
-        known = {**self.products, **self.values}
+        known: dict[Any, Any] = {**self.products, **self.values}
         return sum((c * known.get(part, FIELD.zero) for part, c in form.items()), FIELD.zero)
 
 

@@ -247,7 +247,8 @@ def _proved(term: str, one: Any) -> dict[str, Any]:
     """A term's constant for every number of clients as JSON, with its proof and its instances."""
     if isinstance(one, str):
         return {"term": term, "not_found": one}
-    shown = {"term": term, "best_over_stated": [None if one.least is None else str(one.least), str(one.proved)]}
+    shown: dict[str, Any] = {"term": term}
+    shown["best_over_stated"] = [None if one.least is None else str(one.least), str(one.proved)]
     shown["multipliers"] = {name: str(x) for name, x in one.proof.multipliers.items()}
     if one.instance is not None:
         shown["products"] = {" . ".join(pair): str(x) for pair, x in one.instance.products.items()}
