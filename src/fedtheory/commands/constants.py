@@ -15,6 +15,7 @@ from fedtheory.simulations.checked import brief, fraction
 from fedtheory.terminal import console, print_json, progress
 
 _SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand where none is known for all
+_WHOLE = 8  # clients, at most, whose programme is not made small by symmetry
 _LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
 
 
@@ -145,7 +146,7 @@ def tight(
             _show(list(_proofs(id_, symmetry.searches(statement, rounds, numbers, alike))), as_json)
         return
     told: list[tuple[scenes.Numbers, str, scenes.Search]] = []
-    if M is not None and M.denominator == 1 and M not in range(symmetry.COUNTS[-1] + 1):
+    if M is not None and M.denominator == 1 and M not in range(_WHOLE + 1):
         try:
             found_by_symmetry = symmetry.searches(statement, rounds, numbers, alike, int(M))
             told = [(one.place, term, one.of(int(M))) for term, ones in found_by_symmetry.items() for one in ones]
