@@ -127,8 +127,8 @@ def draw_rates(theorem: str) -> Drawn:
     for (K, what), own in table[table.what.isin(["at least", "at most"])].groupby(["K", "what"]):
         mark = {"at most": "_", "at least": "x" if K == 1 else "+"}[what]
         axis.plot(own.R, own.constant, mark, ms=8, color=RED if K == 1 else GREEN, label=f"best, {what}, K = {K}")
-    R = np.linspace(1, table.R.max(), 50)
-    axis.plot(R, 1 / (2 * (1 + R / 6)), ":", color=BLACK, lw=1, label="conjecture: L D^2/(2 (1 + R L eta_tilde))")
+    line = np.linspace(1, table.R.max(), 50)
+    axis.plot(line, 1 / (2 * (1 + line / 6)), ":", color=BLACK, lw=1, label="conjecture: L D^2/(2 (1 + R L eta_tilde))")
     axis.set(xlabel="rounds R", ylabel="constant before D^2 (L = 1)", yscale="log", xticks=sorted(set(table.R)))
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(

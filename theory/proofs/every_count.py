@@ -341,7 +341,7 @@ class Instances:
 
     def at(self, form: Form) -> Any:
         """The value of a form."""
-        known = {**self.products, **self.values}
+        known: dict[Any, Any] = {**self.products, **self.values}
         return sum((c * known.get(part, FIELD.zero) for part, c in form.items()), FIELD.zero)
 
 
@@ -369,9 +369,10 @@ def instances(family: Family, proof: Certificate) -> Instances | None:
 
     First those that the proof leaves, if there is only one choice; then the best one for some M, for all M alike.
     """
-    found = _complementary(family, proof)
-    if found is not None:
-        return found
+    if proof.multipliers.keys() <= family.conditions.keys():  # a smaller class may have others
+        found = _complementary(family, proof)
+        if found is not None:
+            return found
     for M in (2, 10, 1000):
         try:
             best = tight(family.at(M)).instance

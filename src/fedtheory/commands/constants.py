@@ -15,6 +15,7 @@ from fedtheory.simulations.checked import brief, fraction
 from fedtheory.terminal import console, print_json, progress
 
 _SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand where none is known for all
+_WHOLE = 8  # clients, at most, whose programme is not made small by symmetry
 _LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
 
 
@@ -145,7 +146,7 @@ def tight(
             _show(list(_proofs(id_, symmetry.searches(statement, rounds, numbers, alike))), as_json)
         return
     told: list[tuple[scenes.Numbers, str, scenes.Search]] = []
-    if M is not None and M.denominator == 1 and M not in range(symmetry.COUNTS[-1] + 1):
+    if M is not None and M.denominator == 1 and M not in range(_WHOLE + 1):
         try:
             found_by_symmetry = symmetry.searches(statement, rounds, numbers, alike, int(M))
             told = [(one.place, term, one.of(int(M))) for term, ones in found_by_symmetry.items() for one in ones]
@@ -247,7 +248,8 @@ def _proved(term: str, one: Any) -> dict[str, Any]:
     """A term's constant for every number of clients as JSON, with its proof and its instances."""
     if isinstance(one, str):
         return {"term": term, "not_found": one}
-    shown = {"term": term, "best_over_stated": [None if one.least is None else str(one.least), str(one.proved)]}
+    shown: dict[str, Any] = {"term": term}
+    shown["best_over_stated"] = [None if one.least is None else str(one.least), str(one.proved)]
     shown["multipliers"] = {name: str(x) for name, x in one.proof.multipliers.items()}
     if one.instance is not None:
         shown["products"] = {" . ".join(pair): str(x) for pair, x in one.instance.products.items()}
