@@ -249,10 +249,10 @@ def q_and_tau(full: bool = False) -> Drawn:
     rows = _along_q_and_tau(axes[0], "quadratics, exact expectation", 0.05, (1e-5, 1e3), expected)
     rows += _along_q_and_tau(axes[1], f"logistic regression, {seeds} seeds", 4.0, (1e-4, 1e3), sampled)
     rows += _factors(axes[2])
-    for axis, side, of in ((axes[0, 0], "left", "two left columns"), (axes[0, 2], "right", "two right columns")):
-        figure.legend(
-            *axis.get_legend_handles_labels(), loc=f"outside lower {side}", ncols=5, title=of, title_fontsize=8
-        )
+    told: dict[str, Any] = {"ncols": 5, "title_fontsize": 8}
+    for axis, side in ((axes[0, 0], "left"), (axes[0, 2], "right")):
+        told |= {"loc": f"outside lower {side}", "title": f"two {side} columns"}
+        figure.legend(*axis.get_legend_handles_labels(), **told)
     figure.suptitle(
         "fedcom, Figure 9 on small problems: FedCOMGATE as printed diverges where the factor per round (below) is above 1; "
         "damped by $1/(1+q)$ it converges for larger q, too"

@@ -138,7 +138,7 @@ def build(
     for paper in papers:
         pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
         for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
-            around = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
+            around: dict[str, Any] = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
             around["pictured"] = v.statement.id in paper.graph
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
         pages[f"{paper.paper.name}.report.html"] = page("report.html", **common, paper=paper, **_report(paper, by_id))
