@@ -1,64 +1,122 @@
 """Every preset at its printed size, on generated images: the seconds of a round, and what the whole would take.
 
-    python -m benchmarks.presets            the first cell of each preset, ROUNDS rounds, one thread of a CPU
+    python -m benchmarks.presets            the first cell of each preset, one thread of a CPU
     python -m benchmarks.presets ID ...     only these; the results go into benchmarks/results.json
 
-Each runs in a process of its own, which ends after LIMIT seconds.  The time is the mean over the rounds, with measurements.
-The hours in all are those if every cell is as slow as the first.
+First one step of one client is timed.  Where a round of such steps takes at most LIMIT seconds, and the clients' models fit
+into MEMORY, ROUNDS rounds are done, and the faster one counts; the others are listed with the reason, and the round is
+estimated from the step.  A measurement is timed where it takes at most LIMIT seconds, else estimated: a forward pass as a
+third of a step.  Seconds are those of the CPU, so that other load on the machine matters less.  The hours in all are those
+if every cell is as slow as the first.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import json
 import sys
-import tempfile
-from pathlib import Path
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from benchmarks.common import store
-from fedtheory import training
+
+import numpy as np  # isort: skip
+import torch
+
+from benchmarks.gpu import digest_of_code
 from fedtheory.bounds import presets
+from fedtheory.bounds.communication import cost
 from fedtheory.bounds.presets import Preset
+from fedtheory.simulations.arrays import like
+from fedtheory.simulations.draws import Draws
+from fedtheory.simulations.engine import RunState, local_steps_of
+from fedtheory.simulations.networks import setup as setups
+from fedtheory.simulations.networks.problem import Network, fastest
+from fedtheory.simulations.networks.setup import Setup
 from fedtheory.tables import setups_of
 
 ROUNDS = 2
-LIMIT = 240.0  # seconds, with the generation of the images
+LIMIT = 30.0  # seconds of a round, or of a measurement
+MEMORY = 4e9  # bytes of the models of a round: each with its gradient, its step and two temporary arrays
 
 
-def first_rounds(name: str, answer: multiprocessing.Queue[float]) -> None:
-    """Train the first cell of a preset for ROUNDS rounds; answers with the seconds of a round."""
-    whole = presets.preset(name)
-    (setup, *_) = setups_of(whole, data="generated", rounds=ROUNDS, seeds=(0,))
-    with tempfile.TemporaryDirectory() as folder:
-        rows = training.train(setup, Path(folder) / "cell")
-        answer.put(float(rows["seconds"].max()) / ROUNDS)
+def cpu_seconds(work: Callable[[], Any]) -> float:
+    """CPU time of one call."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
 
 
-def rounds_of(whole: Preset) -> int:
-    """The rounds of all cells and seeds."""
-    return sum(cell.setup.rounds for cell in whole.cells) * whole.seeds
+def a_step(net: Network) -> float:
+    """Seconds of one client's gradient."""
+    client = np.zeros((1, 1), np.int64)
+    x = like(net.start(0)[None, None, None], net.example)
+    draw = Draws.of_seeds(np.zeros(1, np.int64), 0).of(client, 1).step(0)
+    return min(cpu_seconds(lambda: net.gradient(x, client, draw)) for _ in range(2))
+
+
+def timed(setup: Setup) -> dict[str, Any]:
+    """The seconds of a round and of a measurement of a training, measured or estimated."""
+    net = setup.problem()
+    method = setup.method(net)
+    spent = cost(method, net).clients
+    steps = local_steps_of(method) if net.steps is None else float(net.steps.mean())
+    step = a_step(net)
+    found: dict[str, Any] = {"d": net.d, "clients": spent, "local steps": steps, "batching": "loop"}
+    expected, size = step * spent * steps, 20.0 * spent * net.d
+    if expected > LIMIT or size > MEMORY:
+        large = f"memory of {size / 1e9:.3g} GB" if size > MEMORY else f"{spent * steps:.5g} steps of {step:.2g} s"
+        found |= {"seconds a round": expected, "too large": f"{large} a round"}
+    else:
+        way, _ = fastest(net, 1 if getattr(method, "sequential", False) else spent)
+        net = replace(net, batching=way)
+        running = RunState(net, method, rounds=ROUNDS, x0=net.start(0), record=(), at=[0])
+        found |= {"seconds a round": min(cpu_seconds(running.advance) for _ in range(ROUNDS)), "batching": way}
+    tests, recorded = len(net.data.test_labels), setup.record
+    passes = {
+        "value": len(net.data.labels),
+        "grad_sq": 3 * len(net.data.labels),
+        "test_value": tests,
+        "accuracy": tests,
+    }
+    forward = step / 3 / int(net.batch or 1)
+    if (measurement := forward * sum(passes[name] for name in recorded)) > LIMIT:
+        return found | {"seconds a measurement": measurement, "measurement": "estimated"}
+    looked = cpu_seconds(lambda: RunState(net, method, rounds=1, x0=net.start(0), record=recorded, at=[0]))
+    return found | {"seconds a measurement": looked, "measurement": "measured"}
+
+
+def hours(whole: Preset, took: dict[str, Any]) -> float:
+    """Of all cells and seeds."""
+    rounds, measured = (
+        sum(of) for of in zip(*((cell.setup.rounds, len(cell.setup.measured)) for cell in whole.cells), strict=True)
+    )
+    return whole.seeds * (rounds * took["seconds a round"] + measured * took["seconds a measurement"]) / 3600
 
 
 def main(names: list[str]) -> None:
-    """Time the presets."""
-    found: dict[str, dict[str, float | str]] = {}
-    for name in names or presets.presets():
-        answer: multiprocessing.Queue[float] = multiprocessing.Queue()
-        process = multiprocessing.Process(target=first_rounds, args=(name, answer))
-        process.start()
-        process.join(LIMIT)
-        late = process.is_alive()
-        if late:
-            process.kill()
-            process.join()
-        whole = presets.preset(name)
-        if answer.empty():
-            found[name] = {"seconds a round": f"no answer after {LIMIT:g} s" if late else "failed"}
-        else:
-            seconds = answer.get()
-            hours = seconds * rounds_of(whole) / 3600
-            found[name] = {"seconds a round": float(f"{seconds:.3g}"), "hours in all": float(f"{hours:.3g}")}
+    """Time the presets; those with the same images one after another, because they are generated once, small ones first."""
+    torch.set_num_threads(1)
+    chosen = {name: presets.preset(name) for name in names or presets.presets()}
+    first = {name: setups_of(whole, data="generated", seeds=(0,))[0] for name, whole in chosen.items()}
+    pictures = {
+        name: json.dumps([setup.data.get(key) for key in ("shape", "train", "noise")]) for name, setup in first.items()
+    }
+    known: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {}
+    before = ""
+    size = {name: np.prod(setup.data["shape"]) * setup.data["train"] for name, setup in first.items()}
+    for name in sorted(chosen, key=lambda name: (size[name], pictures[name])):
+        if pictures[name] != before:
+            setups._load.cache_clear()
+        before, setup = pictures[name], first[name]
+        key = json.dumps([setup.data, setup.network, setup.algorithm, setup.record])
+        known[key] = took = known.get(key) or timed(setup)
+        seconds = {what: float(f"{value:.3g}") for what, value in took.items() if what.startswith("seconds")}
+        found[name] = took | seconds | {"hours in all": float(f"{hours(chosen[name], took):.3g}")}
         print(f"{name}: {found[name]}", flush=True)
-    store("presets on generated images", found)
+        store("presets on generated images", {"code": digest_of_code(), "torch": torch.__version__, "presets": found})
 
 
 if __name__ == "__main__":

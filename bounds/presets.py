@@ -243,6 +243,6 @@ def summary(setup: Setup) -> dict[str, Any]:
     """The set-up as one flat table, to compare two of them."""
     table = setup.table()
     flat = {name: value for name, value in table.items() if not isinstance(value, dict)}
-    for name in ("data", "network", "algorithm"):
-        flat |= {f"{name}.{key}": value for key, value in table[name].items()}
+    for name in ("data", "network", "algorithm", "sha256"):
+        flat |= {f"{name}.{key}": value for key, value in table.get(name, {}).items()}
     return flat

@@ -58,7 +58,7 @@ def draw(full: bool = False) -> Drawn:
     )
     figure.suptitle(
         "Bounds with estimated constants, beside a small CNN on digits\n"
-        f"{CLIENTS} clients, {ROUNDS} rounds of {STEPS} local steps.  {fails}",
+        f"{CLIENTS} clients, {ROUNDS} rounds of {STEPS} local steps, one seed.  {fails}",
         fontsize=9.5,
     )
     return Drawn(figure, data)

@@ -107,22 +107,30 @@ def _normal(words: Keys, loops: ModuleType | None = None) -> NDArray[np.float64]
     return out.reshape(*words.shape[:-1], -1)
 
 
-def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
-    """`_uniform` of the first `count` words of each stream, made by torch on the device `place`: (..., count)."""
+def _signed(word: int) -> int:
+    """A 64-bit word as torch has it: its integers are signed, and it too computes modulo 2^64."""
+    return (word + 2**63) % 2**64 - 2**63
+
+
+def _shifted(z: Any, by: int) -> Any:
+    """z >> by for words of torch, whose own right shift copies the sign bit."""
+    return (z >> by) & (2 ** (64 - by) - 1)
+
+
+def _mix_there(z: Any) -> Any:
+    """`_mix` by torch."""
+    z = (z ^ _shifted(z, 30)) * _signed(int(_FACTORS[0]))
+    z = (z ^ _shifted(z, 27)) * _signed(int(_FACTORS[1]))
+    return z ^ _shifted(z, 31)
+
+
+def _uniform_there(keys: Any, step: int, count: int) -> Any:
+    """`_uniform` of the first `count` words of the streams' step, made by torch on the device of `keys`: (..., count)."""
     import torch
 
-    def signed(word: Keys) -> int:  # torch's 64-bit words are signed; it too computes modulo 2^64
-        return (int(word) + 2**63) % 2**64 - 2**63
-
-    def shifted(z: Any, by: int) -> Any:  # torch's right shift copies the sign bit
-        return (z >> by) & (2 ** (64 - by) - 1)
-
-    steps = torch.arange(1, count + 1, dtype=torch.int64, device=place) * signed(_GAMMA)
-    z = torch.as_tensor(np.ascontiguousarray(keys).view(np.int64), device=place)[..., None] + steps
-    z = (z ^ shifted(z, 30)) * signed(_FACTORS[0])
-    z = (z ^ shifted(z, 27)) * signed(_FACTORS[1])
-    z = z ^ shifted(z, 31)
-    return shifted(z, 11).to(torch.float64) * 2.0**-53
+    keys = _mix_there(keys + _signed((step + 1) * int(_GAMMA) % 2**64))
+    steps = torch.arange(1, count + 1, dtype=torch.int64, device=keys.device) * _signed(int(_GAMMA))
+    return _shifted(_mix_there(keys[..., None] + steps), 11).to(torch.float64) * 2.0**-53
 
 
 class Local:
@@ -149,6 +157,13 @@ class Local:
     def keys(self) -> Keys:
         """Those of the streams, computed when the first number is drawn: many gradients need none."""
         return self._keys()
+
+    @cached_property
+    def keys_there(self) -> Any:
+        """The keys as words of torch on the device `place`, moved there once a round."""
+        import torch
+
+        return torch.as_tensor(np.ascontiguousarray(self.keys).view(np.int64), device=self.place)
 
     def step(self, k: int) -> Draw:
         """The draw at local step k."""
@@ -231,7 +246,7 @@ class Draw(NamedTuple):
     def uniform(self, count: int) -> NDArray[np.float64]:
         """Uniform numbers in [0, 1), 53 bits each: (N, *clients, count); do not write to them."""
         if self.local.place is not None:
-            there: NDArray[np.float64] = _uniform_there(_fold(self.local.keys, self.step), count, self.local.place)
+            there: NDArray[np.float64] = _uniform_there(self.local.keys_there, self.step, count)
             return there
         return self.local.numbers(self.step, count, _uniform)
 

@@ -30,7 +30,8 @@ class Own:
 
 
 @cache
-def _module(path: Path, digest: str) -> ModuleType:
+def module_of(path: Path, digest: str) -> ModuleType:
+    """The module of a Python file with that sha256, run once.  Raises ValueError for a file that fails."""
     name = f"fedtheory_own_{digest[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -42,8 +43,8 @@ def _module(path: Path, digest: str) -> ModuleType:
     return module
 
 
-def digest_of(path: str | Path) -> str:
-    """The sha256 of the file.  Raises ValueError where there is none."""
+def digest_of(path: str | Path, what: str = "from") -> str:
+    """The sha256 of the file.  Raises ValueError where there is none; `what` names the setting."""
     path = Path(path)
     try:
         if path.exists() and not path.is_file():  # a pipe may have no end
@@ -51,7 +52,8 @@ def digest_of(path: str | Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise ValueError(
-            f"from = {brief(str(path))}: {error.strerror}; expected a Python file, such as mine.py"
+            f"{what} = {brief(str(path))}: {error.strerror}; expected "
+            f"{'a file, or a folder of images' if 'data' in what else 'a Python file, such as mine.py'}"
         ) from None
 
 
@@ -64,7 +66,7 @@ def own(path: str | Path | None) -> Own:
     if path is None:
         return Own({}, {})
     digest, path = digest_of(path), Path(path).resolve()
-    module = _module(path, digest)
+    module = module_of(path, digest)
     problems, algorithms = (getattr(module, name, {}) for name in ("PROBLEMS", "ALGORITHMS"))
     for name, given in (("PROBLEMS", problems), ("ALGORITHMS", algorithms)):
         if not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
@@ -88,4 +90,4 @@ def own(path: str | Path | None) -> Own:
 
 _NEEDED = ("participants", "round", "symbols", "uplink_bits", "downlink_bits")
 
-__all__ = ["Own", "blaming", "digest_of", "own"]
+__all__ = ["Own", "blaming", "digest_of", "module_of", "own"]

@@ -126,10 +126,9 @@ class FedNova:
         # y = x - eta u.  w is what u would be if all gradients were 1: it ends as ||a_m||_1
         u, v = xp.zeros_like(x), xp.zeros_like(x)
         w, w_v = u[..., :1] + 0 * eta, v[..., :1] + 0 * eta
-        for k in range(int(tau.max())):
-            active = k < tau
-            watch(x - eta * u, active)
-            goes = known_as(active[..., None], x)
+        active = np.arange(int(tau.max())).reshape(-1, *[1] * tau.ndim) < tau
+        for k, goes in enumerate(known_as(active[..., None], x)):
+            watch(x - eta * u, active[k])
             g = problem.gradient(x - eta * u, clients, draw.step(k))
             v = xp.where(goes, self.momentum * v + g - self.prox * eta * u, v)
             w_v = xp.where(goes, self.momentum * w_v + 1 - self.prox * eta * w, w_v)

@@ -35,7 +35,7 @@ from fedtheory.simulations.algorithms.base import (
 )
 from fedtheory.simulations.algorithms.fedbcgd import Sampling, with_error_memory
 from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
-from fedtheory.simulations.arrays import known_as, like, namespace, runs, spread
+from fedtheory.simulations.arrays import is_tensor, known_as, like, namespace, runs, spread
 from fedtheory.simulations.binarisation import binarise, derivatives, step_size, wire_bits
 from fedtheory.simulations.checked import brief, number, one_of, reals, step_sizes, whole
 from fedtheory.simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
@@ -336,9 +336,8 @@ class BiFL(Sampling):
         super().__post_init__()
         one_of("upload", self.upload, Upload)
 
-    def binarised(self, problem: Problem, v: Array) -> Array:
+    def binarised(self, layers: Layers, v: Array) -> Array:
         """alpha sign(v), layer by layer: (..., d) -> (..., d); NaN where the layer has one."""
-        layers = Layers(problem)
         alpha = layers.spread(layers.mean(abs(v)))
         return namespace(v).where(v >= 0, alpha, -alpha)
 
@@ -349,13 +348,13 @@ class BiFL(Sampling):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """w (E, N, d) -> w (E, N, d)."""
         clients = participating(problem, draws, self.participants(problem))
-        gradient = gradients(problem, clients)
+        gradient, layers = gradients(problem, clients), Layers(problem)
 
         def direction(v: Array, draw: Draw) -> Array:
-            return gradient(self.binarised(problem, v), draw)
+            return gradient(self.binarised(layers, v), draw)
 
         v = local_steps(x, eta, clients, draws, self.T, watch, direction)
-        return aggregated(problem, clients, self.binarised(problem, v) if self.upload == "binarised" else v)
+        return aggregated(problem, clients, self.binarised(layers, v) if self.upload == "binarised" else v)
 
 
 def _where(truths: Any, a: Any, b: Array) -> Array:
@@ -371,6 +370,7 @@ class Layers:
         self.names = list(problem.blocks)
         self.starts = [part.start for part in problem.blocks.values()]
         self.sizes = np.array([part.stop - part.start for part in problem.blocks.values()])
+        self._sizes: Any = None  # of v's kind; of tensors moved once to their device
 
     def sum(self, v: Array) -> Array:
         """(..., d) -> (..., layers)."""
@@ -378,7 +378,9 @@ class Layers:
 
     def mean(self, v: Array) -> Array:
         """(..., d) -> (..., layers)."""
-        return self.sum(v) / like(self.sizes, v)
+        if self._sizes is None or not is_tensor(v):
+            self._sizes = like(self.sizes, v)
+        return self.sum(v) / self._sizes
 
     def largest(self, v: Array) -> Array:
         """(..., d) -> (..., layers)."""

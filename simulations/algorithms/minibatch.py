@@ -94,7 +94,7 @@ class CentralSGD:
         for k in range(self.K):
             watch(x)
             client = np.searchsorted(np.cumsum(p)[:-1], coins.step(k).uniform(1)[:, 0, 0], side="right")
-            x = descended(x, eta, problem.gradient(x, client, draws.of(client, self.K).step(k)))
+            x = descended(x, eta, problem.gradient(x, client, draws.of(client, 1).step(k)))
         return x
 
     def symbols(self, problem: Problem) -> dict[str, float]:

@@ -90,15 +90,15 @@ class SSL(Splitting):
         order = draws.order(net.M, self.participants(net))  # Algorithm 3, line 3
         for client in order.T:  # Algorithm 3, line 4; lines 1, 2 and 5: parameters carry over
             draw = draws.of(client, int(tau[client].max()))
-            for k in range(tau[client].max()):  # line 6; Algorithm 4, line 3
-                active = (k < tau[client])[:, None]
-                watch(xp.concat([x_c, x_s], axis=-1), active[:, 0])
+            active = np.arange(tau[client].max())[:, None] < tau[client]
+            for k, goes in enumerate(known_as(active[..., None], x)):  # line 6; Algorithm 4, line 3
+                watch(xp.concat([x_c, x_s], axis=-1), active[k])
                 X, Y, weights = net.batch_of(client, draw.step(k))
                 A = net.smashed(x_c, X)  # Algorithm 4, line 4; sent in line 5 with the labels
                 g_s, g_A = net.server_pass(x_s, A, Y, weights)  # Algorithm 3, lines 8-10; g_A sent in line 11
-                x_s = xp.where(known_as(active, x), x_s - eta * g_s, x_s)  # Algorithm 3, line 12
+                x_s = xp.where(goes, x_s - eta * g_s, x_s)  # Algorithm 3, line 12
                 g_c = net.client_pass(x_c, X, A, g_A)  # Algorithm 4, line 7
-                x_c = xp.where(known_as(active, x), x_c - eta * g_c, x_c)  # Algorithm 4, line 8
+                x_c = xp.where(goes, x_c - eta * g_c, x_c)  # Algorithm 4, line 8
         return xp.concat([x_c, x_s], axis=-1)
 
     def steps(self, problem: Problem) -> float:

@@ -41,6 +41,7 @@ class Images:
         test_labels: (n',) int64, each in 0..classes-1.
         classes: number of classes, at least 2.
         provenance: where the pixels come from and what was done to them.
+        clients: (n,) int64, the client of each training image, each of 0..M-1 at least once; None where nobody has said.
 
     Raises:
         ValueError: if the arrays do not fit this description; the message says what was passed and what was expected.
@@ -53,6 +54,7 @@ class Images:
     test_labels: np.ndarray
     classes: int
     provenance: str
+    clients: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         def refuse(passed: str, expected: str) -> None:

@@ -33,6 +33,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from fedtheory.simulations.checked import brief, one_of, whole
 
@@ -83,7 +84,7 @@ def build(name: str, shape: Shape, classes: int, norm: Norm | None = None, runni
 
 def layout(module: nn.Module) -> dict[str, torch.Size]:
     """The shapes of the parameters by name, in flat order."""
-    return {name: parameter.shape for name, parameter in module.named_parameters()}
+    return {name: parameter.shape for name, parameter in module.named_parameters() if parameter.requires_grad}
 
 
 def layers(module: nn.Module) -> dict[str, slice]:
@@ -95,7 +96,7 @@ def layers(module: nn.Module) -> dict[str, slice]:
 
 def cuts(module: nn.Module) -> tuple[str, ...]:
     """The stages after which the network can be cut: all but the last."""
-    return tuple(name for name, _ in module.named_children())[:-1]
+    return tuple(name for name, _ in module.named_children())[:-1] if isinstance(module, nn.Sequential) else ()
 
 
 def least_batch(module: nn.Module, shape: Shape) -> int:
@@ -105,9 +106,10 @@ def least_batch(module: nn.Module, shape: Shape) -> int:
     def look(layer: nn.Module, inputs: tuple[Tensor]) -> None:
         pixels.append(inputs[0][0, 0].numel())
 
-    hooks = [m.register_forward_pre_hook(look) for m in module.modules() if isinstance(m, nn.BatchNorm2d)]
-    with torch.device("meta"):
-        module(torch.empty(2, *shape))
+    hooks = [m.register_forward_pre_hook(look) for m in module.modules() if isinstance(m, _BatchNorm)]
+    if hooks:
+        first = next(module.parameters())
+        module(torch.zeros(2, *shape, device=first.device, dtype=first.dtype))
     for hook in hooks:
         hook.remove()
     return 2 if 1 in pixels else 1
@@ -142,13 +144,15 @@ def fresh_buffers(module: nn.Module, device: torch.device | str, dtype: torch.dt
     with them after `module.eval()`.
     """
     return {
-        name: torch.full(
+        f"{layer}.{name}".removeprefix("."): torch.full(
             buffer.shape,
-            float(name.endswith("running_var")),
+            float(name == "running_var"),
             dtype=dtype if buffer.is_floating_point() else buffer.dtype,
             device=device,
         )
-        for name, buffer in module.named_buffers()
+        for layer, one in module.named_modules()
+        if isinstance(one, _NormBase)
+        for name, buffer in one.named_buffers(recurse=False)
     }
 
 

@@ -17,11 +17,11 @@ is its x and nothing else: no buffers to aggregate, to lose at a checkpoint, or 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -29,14 +29,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vjp, vmap
 from torch.nn.functional import cross_entropy, interpolate, pad, softplus
+from torch.nn.modules.batchnorm import _NormBase
 
 from fedtheory.simulations.arrays import like
 from fedtheory.simulations.checked import brief, number, one_of, reason, whole
 from fedtheory.simulations.constants import Certified, Constants
 from fedtheory.simulations.draws import Draw, Draws
-from fedtheory.simulations.networks import models
+from fedtheory.simulations.networks import models, own
 from fedtheory.simulations.networks.images import Images, channel_statistics
 from fedtheory.simulations.networks.stacked import can_stack, outputs
+from fedtheory.simulations.own_file import digest_of
 from fedtheory.simulations.partitions import Partition
 from fedtheory.simulations.problems import in_html, in_one_line
 from fedtheory.simulations.problems.logistic import check_batch, weights_of
@@ -48,14 +50,39 @@ Precision = Literal["float32", "float64"]
 
 _AT_ONCE = 1000  # images passed through a network at once where no batch is prescribed
 _STACKED = 4000  # images passed at once through stacked models
+_AHEAD = 2**22  # numbers of the mini-batches of a round that move to the device at once: 32 MB
 _NEVER_ZERO = 1e-6  # torch adds this to a norm before it clips
+
+
+class Group(NamedTuple):
+    """Models whose mini-batches have as many images, on the device.
+
+    which  (n,) their places among the models (N, *clients) of a step size; None: all of them
+    rows   (n, B) of the training images
+    moves  (n, B, 3) uniform numbers, by which the images are cropped and mirrored; None: they are not
+    """
+
+    which: Tensor | None
+    rows: Tensor
+    moves: Tensor | None
+
+
+class Batch(NamedTuple):
+    """The mini-batches of all models at a local step, on the device.
+
+    groups  by their numbers of images; models without images are in none
+    reads   (N, *clients, 1) 0 for models without images, where weight decay has to know them; else None
+    """
+
+    groups: tuple[Group, ...]
+    reads: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """F = sum_m p_m F_m, F_m the mean loss of the network over client m's images + (weight_decay/2) ||x||^2.
 
-    model         one of `models.ARCHITECTURES`
+    model         one of `models.ARCHITECTURES`, or FILE.py:NAME, a module of the user's own, see `own`
     norm          "batch", "group" or "none"; None: as in the model's paper
     batch         images in a mini-batch; None: exact gradients
     order         "replacement": a mini-batch is drawn with replacement, as in the theory; "epochs": clients read their
@@ -120,6 +147,8 @@ class Network:
         whole("crop", self.crop, 0, most=min(self.data.shape[1:]))
         if self.initial is not None:
             one_of("initial", self.initial, models.Weights)
+        if own.is_own(self.model) and (self.initial, self.norm) != (None, None):
+            raise ValueError("initial or norm with a network of one's own: expected none, its code says both")
         if self.enlarge is not None:
             pair = isinstance(self.enlarge, tuple | list) and len(self.enlarge) == 2
             side, window = (whole("enlarge", size, most=4096) for size in self.enlarge) if pair else (0, 1)
@@ -152,9 +181,16 @@ class Network:
         batches = isinstance(self.weights, str) and self.weights == "batches"
         counted = -(-self.sizes // int(self.batch or 1)) if batches else self.sizes
         object.__setattr__(self, "weights", weights_of("sizes" if batches else self.weights, counted))
+        if self.batching == "stacked" and self.unstackable:
+            raise ValueError(
+                f"batching = 'stacked': torch.func cannot stack {self._title} ({self.unstackable}); expected 'loop'"
+            )
         stages = models.cuts(self._module)
         if self.cut_after is not None and self.cut_after not in stages:
-            raise ValueError(f"cut_after = {self.cut_after!r}: expected one of {', '.join(stages)}, or None")
+            raise ValueError(
+                f"cut_after = {brief(self.cut_after)!r}: expected "
+                f"{'one of ' * bool(stages)}{', '.join(stages) or 'a network of stages, an nn.Sequential'}, or None"
+            )
         left = self.sizes % int(self.batch or 1) == 1 if self.order == "whole epochs" else self.batch == 1
         alone = np.flatnonzero((self.sizes == 1) | left)
         if alone.size and models.least_batch(self._module, self.shape) > 1:
@@ -169,7 +205,19 @@ class Network:
     def name(self) -> str:
         """Network, data, partition."""
         unequal = "" if self.weights is None else ", clients weighted"
-        return f"{self.model}, {self.data.name}, {self.partition.method}{unequal}"
+        return f"{self._title}, {self.data.name}, {self.partition.method}{unequal}"
+
+    @property
+    def _title(self) -> str:
+        return self.model.rpartition("/")[2] if own.is_own(self.model) else self.model
+
+    @cached_property
+    def unstackable(self) -> str:
+        """Why models of the user's own cannot be computed together; empty for all others."""
+        if not own.is_own(self.model):
+            return ""
+        digest = digest_of(own.file_of(self.model), "network: model")
+        return own.probed(self.model, digest, self.shape, self._outputs)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -239,6 +287,8 @@ class Network:
 
     def start(self, seed: int) -> NDArray[np.float64]:
         """The starting point of that seed: (d,)."""
+        if own.is_own(self.model):
+            return own.initial(self.model, seed).numpy()
         return models.initial(self._module, seed, self.initial or models.ARCHITECTURES[self.model].weights).numpy()
 
     # ---------------------------------------------------------------------------------- values and gradients
@@ -254,23 +304,22 @@ class Network:
         """
         if self.batch is None:
             return self.local_gradient(x, client)
-        if kept < 1 and not can_stack(self._module):
+        if kept < 1 and not self._stacks:
             raise ValueError(
                 f"{self.model}: inputs of its layers cannot be left out, expected a network of convolutions"
             )
-        rows = self._read(client, draw)
-        g = self._mean_gradient(x, client, rows, self._moves(client, draw), kept)
+        batch = self._read(client, draw)
+        g = self._mean_gradient(x, batch, kept)
         if self.clip is not None:
             g *= (self.clip / (torch.linalg.vector_norm(g, dim=-1, keepdim=True) + _NEVER_ZERO)).clamp(max=1)
-        if self.weight_decay and self.steps is not None:
-            return g.add_(x * like(rows[..., :1] >= 0, x), alpha=self.weight_decay)
-        return self._decayed(g, x)
+        return self._decayed(g, x if batch.reads is None else x * batch.reads.to(x.dtype))
 
     def sample_gradient(self, x: Any, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Any:
         """Mean gradient over the images `rows` (N or 1, *clients, images) of each client; None: over all, exact."""
         if rows is None:
             return self.local_gradient(x, client)
-        return self._decayed(self._mean_gradient(x, client, rows), x)
+        (batch,) = self._moved_there(client, [(np.broadcast_to(rows, (*x.shape[1:-1], rows.shape[-1])), None)])
+        return self._decayed(self._mean_gradient(x, batch), x)
 
     def local_gradient(self, x: Any, client: NDArray[np.int64]) -> Any:
         """Exact gradients of F_client, not clipped: x (E, N, *clients, d), client (N or 1, *clients)."""
@@ -289,11 +338,9 @@ class Network:
         """F: (..., d) -> (...)."""
         x = like(x, self.example)
         with torch.no_grad():
-            values = [
-                sum(self._loss(flat, *part) for part in self._passes()) + self.weight_decay / 2 * (flat**2).sum()
-                for flat in x.reshape(-1, self.d)
-            ]
-        return torch.stack(values).reshape(x.shape[:-1])
+            losses = [loss for loss, _ in self._gathered(x)]
+            penalties = [self.weight_decay / 2 * (flat**2).sum() for flat in x.reshape(-1, self.d)]
+        return torch.stack([sum(both) for both in zip(losses, penalties, strict=True)]).reshape(x.shape[:-1])
 
     def test_value(self, x: Any) -> Any:
         """Mean loss on the test set: (..., d) -> (...)."""
@@ -314,13 +361,15 @@ class Network:
     @cached_property
     def activations(self) -> int:
         """Numbers in the cut layer for one image."""
-        with torch.device("meta"):
-            return self._parts[0](torch.empty(2, *self.shape))[0].numel()
+        first = next(self._module.parameters())
+        out: Tensor = self._parts[0](torch.zeros(2, *self.shape, device=first.device, dtype=first.dtype))
+        return out[0].numel()
 
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Any, Any, Any]:
         """The clients' samples at this step: images (N or 1, *clients, B, C, H, W), labels, and None for weights."""
-        rows = self._table[client[..., None], self._read(client, draw)]
-        return *self._look_up(rows, self._moves(client, draw)), None
+        ((_, rows, moves),) = self._read(client, draw).groups
+        X, Y = self._look_up(rows, moves)
+        return X.unflatten(0, (-1, *client.shape[1:])), Y.unflatten(0, (-1, *client.shape[1:])), None
 
     def smashed(self, x_client: Any, features: Any) -> Any:
         """Forward pass of the client: activations of the cut layer (E, N, *clients, B, ...)."""
@@ -357,8 +406,19 @@ class Network:
         return self.data.classes if self.loss == "cross-entropy" else 1
 
     @cached_property
-    def _module(self) -> nn.Sequential:
-        return models.build(self.model, self.shape, self._outputs, self.norm)
+    def _module(self) -> nn.Module:
+        return self._built()
+
+    def _built(self, running: bool = False) -> nn.Module:
+        """The network; only one of the user's own has values, on the device: its constants."""
+        if own.is_own(self.model):
+            return own.module(self.model, self.shape, running).to(self.device, getattr(torch, self.precision))
+        return models.build(self.model, self.shape, self._outputs, self.norm, running)
+
+    @cached_property
+    def _stacks(self) -> bool:
+        """Whether `stacked` knows all layers of the network; modules of the user's own are stacked by torch.func."""
+        return not own.is_own(self.model) and can_stack(self._module)
 
     @cached_property
     def _layouts(self) -> dict[nn.Module, dict[str, torch.Size]]:
@@ -366,17 +426,26 @@ class Network:
         return {}
 
     @cached_property
+    def _latest(self) -> list[Any]:
+        """A cache of `_gathered`: the last x with its version, and what was found there."""
+        return []
+
+    @cached_property
     def _parts(self) -> tuple[nn.Module, nn.Module]:
         at = [name for name, _ in self._module.named_children()].index(str(self.cut_after)) + 1
         return self._module[:at], self._module[at:]
 
     @cached_property
-    def _running(self) -> tuple[nn.Sequential, nn.Sequential] | None:
+    def _running(self) -> tuple[nn.Module, nn.Module] | None:
         """The network that gathers statistics and the one that uses them; None where it has none."""
-        if not any(isinstance(layer, nn.BatchNorm2d) for layer in self._module.modules()):
+        if not any(isinstance(layer, _NormBase) for layer in self._module.modules()):
             return None
-        gather, use = (models.build(self.model, self.shape, self._outputs, self.norm, running=True) for _ in range(2))
-        return gather, use.eval()
+        return self._built(running=True), self._built(running=True).eval()
+
+    @cached_property
+    def _tested(self) -> nn.Module:
+        """The network as it is tested."""
+        return self._built().eval() if self._running is None else self._running[1]
 
     @cached_property
     def _table(self) -> NDArray[np.int64]:
@@ -405,12 +474,12 @@ class Network:
         pixels = images.to(mean.dtype)
         return ((pixels / 255 if images.dtype == torch.uint8 else pixels) - mean) / std
 
-    def _input(self, images: Tensor, moves: NDArray[np.float64] | None = None) -> Tensor:
+    def _input(self, images: Tensor, moves: Tensor | None = None) -> Tensor:
         """The network's input from images (..., C, H, W); moves (..., 3), uniform numbers, cut out and mirror."""
         flat = images.reshape(-1, *self.data.shape)
         if self.enlarge is not None:
             resized = interpolate(self._standardised(flat), (self.enlarge[0],) * 2, mode="bilinear", antialias=True)
-            middle = np.full((len(flat), 3), 0.5)
+            middle = torch.full((len(flat), 3), 0.5, dtype=torch.float64, device=self.device)
             out = self._cut(resized, middle if moves is None else moves)
         elif moves is not None:
             out = self._standardised(self._cut(pad(flat, (self.crop,) * 4), moves))
@@ -418,10 +487,10 @@ class Network:
             out = self._standardised(flat)
         return out.reshape(*images.shape[:-3], *self.shape)
 
-    def _cut(self, images: Tensor, moves: NDArray[np.float64]) -> Tensor:
+    def _cut(self, images: Tensor, moves: Tensor) -> Tensor:
         """Parts of the input's size, mirrored where the third number is below 1/2: (images, C, H, W)."""
         _, H, W = self.shape
-        down, right, mirror = torch.tensor(moves.reshape(-1, 3), device=self.device).T
+        down, right, mirror = moves.reshape(-1, 3).T
         at = torch.arange(max(len(images), H, W), device=self.device)
         row = (down * (images.shape[2] - H + 1)).long()[:, None] + at[:H]
         column = (right * (images.shape[3] - W + 1)).long()[:, None] + at[:W]
@@ -429,20 +498,38 @@ class Network:
             column = torch.where(mirror[:, None] < 0.5, column.flip(-1), column)
         return images[at[: len(images), None, None], :, row[:, :, None], column[:, None]].permute(0, 3, 1, 2)
 
-    def _look_up(self, rows: NDArray[np.int64], moves: NDArray[np.float64] | None = None) -> tuple[Tensor, Tensor]:
+    def _look_up(self, rows: Any, moves: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The network's input (*rows, C, H, W) and labels."""
         images, labels, *_ = self._stored
-        at = torch.tensor(rows, device=self.device)
+        at = torch.as_tensor(rows, device=self.device)
         return self._input(images[at], moves), labels[at]
 
-    def _moves(self, client: NDArray[np.int64], draw: Draw) -> NDArray[np.float64] | None:
+    def _read(self, client: NDArray[np.int64], draw: Draw) -> Batch:
+        """The mini-batch of a local step, on the device, to which those of the round's other steps move with it."""
+        step, steps = draw.step, draw.local.steps
+        numbers = max(1, client.size * int(self.batch or 1) * (3 if self._moving else 1))
+        together = max(1, min(steps, _AHEAD // numbers))
+        first = step - step % together
+        ahead = draw.once(client, dict[int, list[Batch]])
+        if first not in ahead:
+            ahead.clear()
+            own = [draw.local.step(k) for k in range(first, max(step + 1, min(first + together, steps)))]
+            ahead[first] = self._moved_there(client, [(self._rows(client, one), self._moves(one)) for one in own])
+        return ahead[first][step - first]
+
+    @property
+    def _moving(self) -> bool:
+        """Whether images are cropped or mirrored."""
+        return bool(self.crop or self.flip or self.enlarge)
+
+    def _moves(self, draw: Draw) -> NDArray[np.float64] | None:
         """The uniform numbers (N, *clients, batch, 3) by which images are cropped and mirrored; None: they are not."""
-        if not (self.crop or self.flip or self.enlarge):
+        if not self._moving:
             return None
         numbers = draw.beside(3 * int(self.batch or 0))
         return numbers.reshape(*numbers.shape[:-1], -1, 3)
 
-    def _read(self, client: NDArray[np.int64], draw: Draw) -> NDArray[np.int64]:
+    def _rows(self, client: NDArray[np.int64], draw: Draw) -> NDArray[np.int64]:
         """The rows of a mini-batch among the client's own, (N, *clients, batch); -1 where there is none any more."""
         sizes, batch = self.sizes[client], int(self.batch or 0)
         if self.order == "replacement":
@@ -450,33 +537,56 @@ class Network:
         rows = draw.in_turn(sizes, batch, ends=self.order == "whole epochs")
         return rows if self.steps is None else np.where(draw.step < self.steps[client][..., None], rows, -1)
 
-    def _mean_gradient(
-        self,
-        x: Tensor,
-        client: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        moves: NDArray[np.float64] | None = None,
-        kept: float = 1.0,
-    ) -> Tensor:
-        """Mean gradient of the loss over the images `rows` (N or 1, *clients, images), -1 for none: the shape of x."""
-        batch = rows.shape[-1]
-        at = np.broadcast_to(self._table[client[..., None], rows], (*x.shape[:-1], batch)).reshape(-1, batch)
-        there = np.broadcast_to(rows >= 0, (*x.shape[:-1], batch)).reshape(-1, batch).sum(-1)
-        if moves is not None:
-            moves = np.broadcast_to(moves, (*x.shape[:-1], batch, 3)).reshape(-1, batch, 3)
-        flat = x.reshape(-1, self.d)
-        if (there == batch).all():
-            return self._at_images(flat, *self._look_up(at, moves), kept).reshape(x.shape)
-        g = torch.zeros_like(flat)
-        for count in set(there.tolist()) - {0}:  # models with batches of one size together
-            which = np.flatnonzero(there == count)
-            some = None if moves is None else moves[which, :count]
-            g[which] = self._at_images(flat[which], *self._look_up(at[which, :count], some), kept)
-        return g.reshape(x.shape)
+    def _moved_there(
+        self, client: NDArray[np.int64], steps: Sequence[tuple[NDArray[np.int64], NDArray[np.float64] | None]]
+    ) -> list[Batch]:
+        """The mini-batches of steps, from rows (N, *clients, images) of the clients' own and moves, in one copy of each."""
+        whole_numbers: list[NDArray[np.int64]] = []
+        reals: list[NDArray[np.float64]] = []
+        plans: list[tuple[list[tuple[bool, int, int]], bool]] = []  # groups (chosen, models, images), reads
+        for rows, moves in steps:
+            batch = rows.shape[-1]
+            at = self._table[client[..., None], rows].reshape(-1, batch)
+            there = (rows >= 0).reshape(-1, batch).sum(-1)
+            groups = []
+            for count in sorted(set(there.tolist()) - {0}):  # models with batches of one size together
+                which = np.flatnonzero(there == count)
+                chosen = len(which) < len(there)
+                whole_numbers += [which] * chosen + [at[which, :count]]
+                if moves is not None:
+                    reals.append(moves.reshape(-1, batch, 3)[which, :count])
+                groups.append((chosen, len(which), count))
+            if reads := self.steps is not None and bool(self.weight_decay):
+                whole_numbers.append((there > 0).astype(np.int64))
+            plans.append((groups, reads))
+        words, numbers = (_in_one(parts, self.device) for parts in (whole_numbers, reals))
+
+        def group(chosen: bool, n: int, count: int) -> Group:
+            which, rows = words(n) if chosen else None, words(n * count).view(n, count)
+            return Group(which, rows, numbers(3 * n * count).view(n, count, 3) if reals else None)
+
+        found = []
+        for (groups, reads), (rows, _) in zip(plans, steps, strict=True):
+            own = tuple(group(*one) for one in groups)
+            found.append(Batch(own, words(rows[..., 0].size).view(*rows.shape[:-1], 1) if reads else None))
+        return found
+
+    def _mean_gradient(self, x: Tensor, batch: Batch, kept: float = 1.0) -> Tensor:
+        """Mean gradient of the loss over the images of a mini-batch: the shape of x (E, N, *clients, d)."""
+        of_clients, g = x.flatten(1, -2), None
+        for which, rows, moves in batch.groups:
+            some = of_clients if which is None else of_clients[:, which]
+            at, shifts = rows.repeat(len(x), 1), None if moves is None else moves.repeat(len(x), 1, 1)
+            found = self._at_images(some.flatten(0, 1), *self._look_up(at, shifts), kept)
+            if which is None:
+                return found.reshape(x.shape)
+            g = torch.zeros_like(of_clients) if g is None else g
+            g[:, which] = found.view(some.shape)
+        return torch.zeros_like(x) if g is None else g.view(x.shape)
 
     def _at_images(self, flat: Tensor, images: Tensor, labels: Tensor, kept: float = 1.0) -> Tensor:
         """The mean gradients of models (models, d), each over its own images (models, B, C, H, W)."""
-        if kept < 1 or (self.batching == "stacked" and can_stack(self._module)):
+        if kept < 1 or (self.batching == "stacked" and self._stacks):
             g = torch.empty_like(flat)
             together = self._at_once(labels.shape[1]) if self.batching == "stacked" else 1
             parts = (t.split(together) for t in (flat, images, labels, g))
@@ -547,9 +657,10 @@ class Network:
     def _working(self) -> tuple[nn.Module, list[nn.Parameter]]:
         """A network with real parameters, for `_placed`, and these parameters."""
         empty = self.example
-        module = models.build(self.model, self.shape, self._outputs, self.norm).to_empty(device=empty.device)
-        module = module.to(empty.dtype)
-        return module, list(module.parameters())
+        module = self._built()
+        if not own.is_own(self.model):
+            module = module.to_empty(device=empty.device).to(empty.dtype)
+        return module, [parameter for parameter in module.parameters() if parameter.requires_grad]
 
     def _placed(self, flat: Tensor) -> nn.Module:
         """The network with views of flat (d,) as parameters, without copies."""
@@ -599,24 +710,57 @@ class Network:
         shaped = tuple(part.reshape(*leading, *part.shape[1:]) for part in parts)
         return shaped if isinstance(found, tuple) else shaped[0]
 
+    def _gathered(self, x: Tensor) -> list[tuple[Tensor, dict[str, Tensor]]]:
+        """At each model of x (..., d), without gradients: the mean loss of F, and the buffers of batch normalisation.
+
+        They are kept for the next measurement at the same x, which needs the same pass through the training set.
+        """
+        now = (x, x._version)
+        if self._latest and self._latest[0][0] is x and self._latest[0][1] == x._version:
+            return self._latest[1]
+        found = []
+        for flat in x.reshape(-1, self.d):
+            if self._running is None:
+                loss, extra = sum(self._loss(flat, *part) for part in self._passes()), {}
+            else:
+                gather = self._running[0]
+                extra = models.fresh_buffers(gather, flat.device, flat.dtype)
+                state = {**self._parameters(gather, flat), **extra}
+                loss = sum(
+                    self._losses(functional_call(gather, state, (X,)), Y) @ counts for X, Y, counts in self._passes()
+                )
+            found.append((like(loss, self.example), extra))
+        self._latest[:] = [now, found]
+        return found
+
     def _on_test_set(self, x: Any, score: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """The sum of the score over the test set, divided by its size."""
         x = like(x, self.example)
         _, _, images, labels = self._stored
-        scores = []
+        scores, flats = [], x.reshape(-1, self.d)
         with torch.no_grad():
-            for flat in x.reshape(-1, self.d):
-                module, extra = self._module, {}
-                if self._running is not None:
-                    gather, module = self._running
-                    extra = models.fresh_buffers(gather, flat.device, flat.dtype)
-                    for X, *_ in self._passes():
-                        functional_call(gather, {**self._parameters(gather, flat), **extra}, (X,))
-                state = {**self._parameters(module, flat), **extra}
+            every = [{}] * len(flats) if self._running is None else [found for _, found in self._gathered(x)]
+            for flat, buffers in zip(flats, every, strict=True):
+                state = {**self._parameters(self._tested, flat), **buffers}
                 parts = zip(images.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
-                total = sum(score(functional_call(module, state, (self._input(X),)), Y) for X, Y in parts)
+                total = sum(score(functional_call(self._tested, state, (self._input(X),)), Y) for X, Y in parts)
                 scores.append(like(total, self.example) / len(labels))
         return torch.stack(scores).reshape(x.shape[:-1]).to(x.dtype)
+
+
+def _in_one(parts: Sequence[NDArray[Any]], device: str) -> Callable[[int], Tensor]:
+    """Moves the parts to the device in one copy; a function of sizes that returns so many of their numbers in turn."""
+    moved = (
+        torch.as_tensor(np.concatenate([part.ravel() for part in parts]), device=device) if parts else torch.empty(0)
+    )
+    taken = 0
+
+    def take(size: int) -> Tensor:
+        nonlocal taken
+        taken += size
+        return moved[taken - size : taken]
+
+    return take
 
 
 def local_steps(sizes: NDArray[np.int64], batch: int, epochs: int, order: Order) -> NDArray[np.int64]:
@@ -647,7 +791,7 @@ def fastest(network: Network, clients: int) -> tuple[Batching, int]:
     x = like(np.broadcast_to(network.start(0), (1, 1, clients, network.d)), network.example)
     draw = Draws.of_seeds(np.zeros(1, np.int64), 0).of(client, 1).step(0)
     times: dict[tuple[Batching, int], float] = {}
-    for way in get_args(Batching):
+    for way in ("loop",) if network.unstackable else get_args(Batching):
         tried = replace(network, batching=way)
         for threads in {1, torch.get_num_threads()} if not x.is_cuda else {torch.get_num_threads()}:
             took = []

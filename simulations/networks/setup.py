@@ -7,7 +7,8 @@ tail = 40                    # of the last 40 rounds all are measured
 record = ["value", "test_value", "accuracy"]
 
 [data]
-name = "generated"           # see fedtheory.simulations.networks.images; the settings of `generated` stand here too
+name = "generated"           # see fedtheory.simulations.networks.images; the settings of `generated` stand here too; "own"
+                             # with path = a table, or a folder of images: see fedtheory.simulations.networks.own
 against = 0                  # only where there are to be two classes: class 0, which becomes 1, against all others
 partition = "exdir"          # see fedtheory.simulations.partitions, with clients, seed and its own settings
 clients = 100
@@ -15,7 +16,7 @@ C = 1
 alpha = 10.0
 
 [network]                    # see fedtheory.simulations.networks.problem.Network
-model = "LeNet-5"
+model = "LeNet-5"            # or "mine.py:Net", a torch.nn.Module of your own
 batch = 20
 
 [algorithm]                  # see fedtheory.simulations.algorithms.registry()
@@ -30,7 +31,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
@@ -42,15 +43,16 @@ from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.sfl import Splitting
 from fedtheory.simulations.checked import affordable, brief, number, whole
 from fedtheory.simulations.compressors import from_text
-from fedtheory.simulations.networks import images
+from fedtheory.simulations.networks import images, own as own_ones
 from fedtheory.simulations.networks.images import Images
 from fedtheory.simulations.networks.problem import Network
 from fedtheory.simulations.own_file import blaming, own
-from fedtheory.simulations.partitions import PARTITIONS, partition_settings
+from fedtheory.simulations.partitions import PARTITIONS, as_given, partition_settings
 
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = registry(networks=True)
 _OF_IMAGES = ("name", "path", *inspect.signature(images.generated).parameters)
-_STEPS = ("T", "tau", "K")  # names of local steps; the first that an algorithm has means local steps
+OF_OWN = ("name", *inspect.signature(own_ones.images).parameters)
+STEPS = ("T", "tau", "K")  # names of local steps; the first that an algorithm has means local steps
 _LARGEST_SEED = 2**63 - 1
 RECORDED = ("value", "grad_sq", "test_value", "accuracy")
 
@@ -73,6 +75,7 @@ class Setup:
     tail       of this many last rounds all are measured
     record     the measured quantities: some of value, grad_sq, test_value, accuracy
     threads    of torch on a CPU; None: by a short trial, as is `batching` where the network does not set it
+    sha256     checksums of the user's own files, by their names in `files`; those that are there must fit
 
     The constructor raises ValueError for tables with unknown or missing entries, and for numbers out of their ranges.
     `problem` and `method` raise the errors of the images, the network and the algorithm.
@@ -88,6 +91,7 @@ class Setup:
     tail: int = 0
     record: tuple[str, ...] = field(default=("value", "test_value", "accuracy"))
     threads: int | None = None
+    sha256: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("rounds", "every"):
@@ -116,14 +120,21 @@ class Setup:
                 text = getattr(self, table).get(name, "")
                 if not isinstance(text, str):
                     raise ValueError(f"{table}: {name} = {brief(text)}: expected a text")
+        mine = self.data.get("name") == own_ones.NAME
         way = self.data.get("partition", "iid")
         if way not in PARTITIONS:
             raise ValueError(f"partition = {brief(way)!r}: expected one of {', '.join(PARTITIONS)}")
         dealt = (*partition_settings(way), "partition", "clients", "partition_seed")
-        _check("data", self.data, (*_OF_IMAGES, "against", *dealt), ("name", "clients", *partition_settings(way)))
+        kept = (
+            mine and "client" in self.data and "clients" not in self.data
+        )  # the table says which client has which row
+        needed = ("name", *(("path",) if mine else ()), *(() if kept else ("clients", *partition_settings(way))))
+        _check("data", self.data, (*(OF_OWN if mine else _OF_IMAGES), "against", *(() if kept else dealt)), needed)
         own = [f.name for f in fields(Network) if f.name not in ("data", "partition")]
         _check("network", self.network, own, ("model",))
         _check("algorithm", self.algorithm, ("name",), ("name", "eta"), some=False)
+        if unknown := set(self.sha256) - set(self.files):
+            raise ValueError(f"sha256: {brief(', '.join(sorted(unknown)))}: expected some of {', '.join(self.files)}")
         known = builders(self.algorithm.get("from"))
         if self.algorithm["name"] not in known:
             raise ValueError(f"algorithm {brief(self.algorithm['name'])!r}: expected one of {', '.join(known)}")
@@ -160,13 +171,41 @@ class Setup:
         tail = range(max(0, self.rounds - self.tail + 1), self.rounds + 1)
         return sorted({*range(0, self.rounds + 1, self.every), *tail, self.rounds})
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """The user's own files and folders, by what they are."""
+        found = {"data": self.data["path"], "test": self.data.get("test")} if self.data["name"] == own_ones.NAME else {}
+        found |= {"algorithm": self.algorithm.get("from")}
+        if own_ones.is_own(self.network["model"]):
+            found["model"] = own_ones.file_of(self.network["model"])
+        return {what: Path(name) for what, name in found.items() if isinstance(name, str | Path)}
+
+    def sealed(self) -> Setup:
+        """The set-up with the checksums of its files.  Raises ValueError for one that is missing, or has changed."""
+        settings = {"data": "data: path", "test": "data: test", "model": "network: model", "algorithm": "from"}
+        now = {what: own_ones.digest_of_data(path, settings[what]) for what, path in self.files.items()}
+        for what, digest in self.sha256.items():
+            if now[what] != digest:
+                raise ValueError(
+                    f"{what}: {self.files[what]} has the sha256 {now[what][:12]}..., in the set-up it is {brief(digest)}: "
+                    "expected the file that the set-up was made with, or a set-up without its checksum"
+                )
+        return replace(self, sha256=now)
+
     def problem(self) -> Network:
         """The network on its images, dealt out to clients."""
-        way = self.data.get("partition", "iid")
-        own = {name: self.data[name] for name in partition_settings(way)}
-        pictures = _load(tuple((name, _frozen(self.data[name])) for name in _OF_IMAGES if name in self.data))
-        seed = self.data.get("partition_seed", 0)
-        dealt = PARTITIONS[way](pictures.labels, M=self.data["clients"], seed=seed, **own)
+        files = self.sealed().sha256
+        settings = {name: _frozen(self.data[name]) for name in (*_OF_IMAGES, *OF_OWN) if name in self.data}
+        pictures = _load(tuple(settings.items()), tuple(files.values()))
+        if pictures.clients is not None and "clients" not in self.data:
+            dealt = as_given(pictures.clients)
+        elif "clients" not in self.data:
+            raise ValueError(f"data: {pictures.name} says of no row whose it is: expected clients, their number")
+        else:
+            way = self.data.get("partition", "iid")
+            own = {name: self.data[name] for name in partition_settings(way)}
+            seed = self.data.get("partition_seed", 0)
+            dealt = PARTITIONS[way](pictures.labels, M=self.data["clients"], seed=seed, **own)
         if "against" in self.data:
             pictures = images.one_against_rest(pictures, self.data["against"])
         return Network(pictures, dealt, **{name: _frozen(value) for name, value in self.network.items()})
@@ -191,7 +230,7 @@ class Setup:
     def table(self) -> dict[str, Any]:
         """The set-up as plain data, for TOML and JSON; `from_table` reads it."""
         found = asdict(self) | {"record": list(self.record), "seeds": list(self.seeds)}
-        given = {name: value for name, value in found.items() if value is not None}
+        given = {name: value for name, value in found.items() if value is not None and value != {}}
         return {
             name: {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
             for name, value in given.items()
@@ -202,8 +241,8 @@ def from_table(table: Mapping[str, Any]) -> Setup:
     """A set-up from the tables of a TOML file.  Raises ValueError as `Setup` does, and for unknown tables."""
     known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Setup)}
     _check("set-up", table, list(known), [name for name, needed in known.items() if needed])
-    for name in ("data", "network", "algorithm"):
-        if not isinstance(table[name], Mapping):
+    for name in ("data", "network", "algorithm", "sha256"):
+        if not isinstance(table.get(name, {}), Mapping):
             raise ValueError(f"{name} = {brief(table[name])}: expected a table, [{name}]")
     for name in ("record", "seeds"):
         if not isinstance(table.get(name, []), list | tuple):
@@ -229,7 +268,7 @@ def kind_of(algorithm: str, source: str | None = None) -> Any:
 def steps_of(algorithm: str, source: str | None = None) -> str:
     """The name of the setting that is the number of local steps."""
     own = settings_of(algorithm, source)
-    return next(name for name in _STEPS if name in own)
+    return next(name for name in STEPS if name in own)
 
 
 def settings_of(algorithm: str, source: str | None = None) -> dict[str, bool]:
@@ -242,9 +281,13 @@ def settings_of(algorithm: str, source: str | None = None) -> dict[str, bool]:
 
 
 @cache
-def _load(given: tuple[tuple[str, Any], ...]) -> Images:
+def _load(given: tuple[tuple[str, Any], ...], files: tuple[str, ...]) -> Images:
+    """The images; read again where the checksums of the user's own files are others."""
     settings = dict(given)
     path = settings.pop("path", None)
+    if settings["name"] == own_ones.NAME:
+        del settings["name"]
+        return own_ones.images(Path(path), **settings)
     return images.load(settings.pop("name"), None if path is None else Path(path), **settings)
 
 

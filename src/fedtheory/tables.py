@@ -18,7 +18,7 @@ from fedtheory.bounds.presets import Cell, Preset
 from fedtheory.figures import gallery
 from fedtheory.figures.training import curves
 from fedtheory.simulations.checked import affordable, brief
-from fedtheory.simulations.networks import images
+from fedtheory.simulations.networks import images, own
 from fedtheory.simulations.networks.setup import Setup
 
 # Published data sets: image shape, classes, training and test images, and the noise of generated images that replace them.
@@ -51,15 +51,17 @@ def on(setup: Setup, data: str | None) -> Setup:
     Raises ValueError for other data than images, and for a folder where none is needed or none where one is.
     """
     name = setup.data["name"]
+    if name == own.NAME:
+        return (
+            setup if data is None else replace(setup, data={**setup.data, "path": str(Path(data).resolve())}, sha256={})
+        )
     if name in images.EMBEDDED:
         if data is not None:
             raise ValueError(f"{name} is read from no file: expected no --data")
         return setup
     if name not in images.READERS:
-        table = "; a table of features is for simulate and confront" * name.endswith(
-            (".csv", ".npz", ".parquet", ".svm")
-        )
-        raise ValueError(f"no images {brief(name)!r}: expected one of {', '.join(images.READERS)}{table}")
+        mine = f"{own.NAME} with path, your own table or folder of images"
+        raise ValueError(f"no images {brief(name)!r}: expected one of {', '.join(images.READERS)}, or {mine}")
     if data is None and "path" not in setup.data:
         raise ValueError(
             f"{name} is read from files: expected --data FOLDER, or --data generated for generated images of that size"
@@ -178,9 +180,12 @@ def changed(
     data: str | None = None,
     device: str | None = None,
     rounds: int | None = None,
+    model: str | None = None,
 ) -> Setup:
     """The set-up with the changes that the command line asks for."""
     setup = on(setup, data)
+    if model is not None:
+        setup = replace(setup, network={**setup.network, "model": model}, sha256={})
     if device is not None:
         setup = replace(setup, network={**setup.network, "device": device})
     if rounds is not None:

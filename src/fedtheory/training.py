@@ -3,7 +3,10 @@
 FOLDER/setup.toml         the set-up; `fedtheory train` reads it again
 FOLDER/environment.json   versions, machine, data, and the numbers of parameters and clients
 FOLDER/history.csv        one row for each seed and measured round
-FOLDER/seed-0.npz         the run state until the seed is done, then the model
+FOLDER/seed-0.npz         the run state: the model, the algorithm's memories, the measurements
+
+The state of a seed that is done stays, so a training can be extended: with more rounds it goes on from there, to the
+numbers of a training with as many from the start.  The set-up has checksums of the user's own files.
 
 A checkpoint has a checksum of its arrays, and each seed-N.npz one of the seed's rows in history.csv: a file that was
 changed or damaged is not taken for the training's own.  While a training runs it holds a lock on its folder; not on
@@ -40,9 +43,9 @@ from fedtheory.figures.files import PARTIAL, whole, writable, write
 from fedtheory.simulations.checked import brief, number, reason
 from fedtheory.simulations.data import arrays_of
 from fedtheory.simulations.engine import RunState
+from fedtheory.simulations.networks import own
 from fedtheory.simulations.networks.problem import Network, available, fastest, threads_of
 from fedtheory.simulations.networks.setup import Setup, from_table
-from fedtheory.simulations.own_file import digest_of
 from fedtheory.tasks import Progress, Task, Workshop
 
 try:
@@ -52,11 +55,8 @@ except ImportError:  # Windows: a folder has no lock there
 
 CHECKPOINT = 30.0  # seconds between checkpoints
 _FIRST = ("environment.json", "setup.toml")  # the first files of a training; one that was killed may have no others
-_RUNNING = ("x", "round")  # the arrays of a checkpoint that a finished model keeps
-_CHECKSUM, _ROWS = (
-    "checksum",
-    "history",
-)  # in seed-N.npz: of its arrays; of the seed's rows, as they are and as they were
+# in seed-N.npz: the checksum of its arrays; those of the seed's rows, as they are and as they were; the measured rounds
+_CHECKSUM, _ROWS, _MEASURED = "checksum", "history", "measured"
 _COLUMNS = {"seed", "round", "status", "bits_up", "bits_down", "client_steps", "seconds"}
 
 
@@ -81,7 +81,8 @@ def train(
     """Train, seed by seed, and store everything in the folder; returns the history.
 
     If the folder holds the same training, complete, it is only read.  With `resume`, an interrupted training continues
-    from its last checkpoint and gives the same numbers as without the interruption.
+    from its last checkpoint and gives the same numbers as without the interruption; and one with fewer rounds is extended
+    (`extension`).
 
     checkpoint  seconds between checkpoints; 0: after every round
 
@@ -90,7 +91,7 @@ def train(
     network and algorithm raise.
     """
     number("checkpoint", checkpoint, ">= 0")
-    setup = _settled(setup, folder)
+    setup = _settled(setup.sealed(), folder, resume)
     found = history(folder)
     if done(setup, found):
         for seed in setup.seeds:
@@ -104,19 +105,14 @@ def train(
     with repeatable(setup.network.get("device", "cpu")):  # timed as it will train
         setup = _batched(setup, problem, method)
     problem = replace(problem, batching=setup.network["batching"])
-    source = setup.algorithm.get("from")
     here = environment(setup, problem) | {"participants": spent.clients}
-    if source is not None:
-        here["own algorithm"] = {"file": source, "sha256": digest_of(source)}
 
     def begin() -> None:
-        if not (folder / "setup.toml").exists():
+        there = trained(folder)
+        if there is None:
             write(folder / "environment.json", json.dumps(here, indent=2).encode())
+        if there is None or there.rounds < setup.rounds:
             write(folder / "setup.toml", as_toml(setup).encode())  # last: a folder with it has environment.json too
-        elif about(folder).get("own algorithm") != here.get("own algorithm"):
-            raise ValueError(
-                f"{source} has changed since {folder} was begun: expected the same file, or another folder"
-            )
 
     with locked(folder), repeatable(setup.network.get("device", "cpu")), threads_of(setup.threads or 1), setup.blamed():
         found = history(folder)  # by now another process may have done it
@@ -187,7 +183,11 @@ def train_there(
     """
     of: dict[Task, tuple[Path, Setup, int]] = {}
     for folder, asked in setups.items():
-        setup = _settled(asked, folder)
+        if resume and (told := extension(asked, folder)):
+            raise ValueError(
+                f"{told}: expected this without --scheduler, because the state of a training is in its folder"
+            )
+        setup = _settled(asked.sealed(), folder)
         found = history(folder)
         if done(setup, found):
             continue
@@ -276,16 +276,17 @@ def _train_seed(
         rows = _rows(running, seed, marks, spent)
         return pd.concat([others, rows], ignore_index=True) if len(others) else rows
 
-    def save(over: bool = False) -> None:
+    def save() -> None:
         begin()
         state, text = running.state(), table().to_csv(index=False, lineterminator="\n")
-        rounds = np.array(list(marks))
         steps, seconds = (np.array([mark[i] for mark in marks.values()]) for i in range(2))
-        if over:
-            state = {name: state[name] for name in _RUNNING}
-        else:
-            state |= {"mark.round": rounds, "mark.steps": steps, "mark.seconds": seconds}
-            state[_CHECKSUM] = np.array(checksum(state))
+        state |= {
+            "mark.round": np.array(list(marks)),
+            "mark.steps": steps,
+            "mark.seconds": seconds,
+            _MEASURED: np.array(at),
+        }
+        state[_CHECKSUM] = np.array(checksum(state))
         # The rows last: a process that is killed in between leaves the earlier ones
         savez(kept, state | {_ROWS: np.array([rows_of(text, seed), *_earlier(folder, seed)])})
         write(folder / "history.csv", text.encode())
@@ -311,7 +312,6 @@ def _train_seed(
             save()
         raise
     save()
-    save(over=True)
     return table()
 
 
@@ -352,15 +352,35 @@ def _compare(folder: Path, seed: int, state: Mapping[str, NDArray[Any]] | None =
 def _restore(running: RunState, state: Mapping[str, NDArray[Any]], kept: Path) -> dict[int, tuple[int, float]]:
     """Continue from a checkpoint; returns its marks.  Raises ValueError for one that is damaged or another run's."""
     own = {name: array for name, array in state.items() if name not in (_CHECKSUM, _ROWS)}
+    if {*own} == {"x", "round"}:
+        raise ValueError(
+            f"{kept}: the model alone, of a version that could not extend a training: expected another folder, or without "
+            "this file the seed is trained anew"
+        )
     expected = f"expected the checkpoint that the training wrote; without {kept.name} the seed is trained anew"
     if str(state.get(_CHECKSUM)) != checksum(own):  # a text, whatever the array's shape
         raise ValueError(f"{kept}: the checksum is not that of its arrays: {expected}")
     try:
+        if _MEASURED in own:  # an extended training may measure other rounds
+            own = _remeasured(own, own.pop(_MEASURED), running.asked.kept)
         running.restore({name: array for name, array in own.items() if not name.startswith("mark.")})
         rounds, steps, seconds = (own[f"mark.{name}"].tolist() for name in ("round", "steps", "seconds"))
     except (ValueError, KeyError) as error:
         raise ValueError(f"{kept}: {reason(error)}: {expected}") from None
     return dict(zip(rounds, zip(steps, seconds, strict=True), strict=True))
+
+
+def _remeasured(
+    state: Mapping[str, NDArray[Any]], before: NDArray[Any], now: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """The state with its series (..., measured rounds) at other rounds: NaN at those that were not measured before."""
+    slot = {int(r): i for i, r in enumerate(before)}
+    found = dict(state)
+    for name, values in state.items():
+        if name.startswith("series."):
+            columns = [values[..., slot[int(r)]] if int(r) in slot else np.full(values.shape[:-1], np.nan) for r in now]
+            found[name] = np.stack(columns, axis=-1)
+    return found
 
 
 def _rows(running: RunState, seed: int, marks: Mapping[int, tuple[int, float]], spent: Cost) -> pd.DataFrame:
@@ -448,13 +468,26 @@ def read_setup(path: Path, source: str | None = None) -> Setup:
             algorithm["from"] = str(Path(source).resolve())
         elif isinstance(algorithm, dict) and isinstance(algorithm.get("from"), str):
             algorithm["from"] = str((path.parent / algorithm["from"]).resolve())
-        return from_table(table)
+        return from_table(located(table, path.parent))
     except OSError as error:
         raise ValueError(f"{brief(str(path))}: {error.strerror}; expected a TOML file with a set-up") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError, RecursionError) as error:
         raise ValueError(f"{brief(str(path))}: {reason(error)}; expected a TOML file with a set-up") from None
     except ValueError as error:
         raise ValueError(f"{brief(str(path))}: {error}") from None
+
+
+def located(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The tables of a set-up with whole paths of the user's own data and network, which are relative to the folder."""
+    found = dict(table)
+    data, network = found.get("data"), found.get("network")
+    if isinstance(data, dict) and data.get("name") == own.NAME:
+        named = {name: data[name] for name in ("path", "test") if isinstance(data.get(name), str)}
+        found["data"] = data | {name: str((folder / value).resolve()) for name, value in named.items()}
+    if isinstance(network, dict) and own.is_own(network.get("model")):
+        file, _, name = network["model"].rpartition(":")
+        found["network"] = network | {"model": f"{(folder / file).resolve()}:{name}"}
+    return found
 
 
 def done(setup: Setup, found: pd.DataFrame) -> bool:
@@ -466,8 +499,19 @@ def _over(setup: Setup, rows: pd.DataFrame) -> bool:
     return bool(len(rows)) and bool((rows["round"].max() == setup.rounds) or (rows["status"] == "diverged").any())
 
 
-def _settled(setup: Setup, folder: Path) -> Setup:
-    """The set-up with the batching and threads of the one in the folder.  Raises ValueError if that is another one."""
+def extension(setup: Setup, folder: Path) -> str:
+    """What `train` with `resume` would do to a training of fewer rounds, in words; empty where there is none to extend."""
+    there = trained(folder)
+    if there is None or there.rounds >= setup.rounds:
+        return ""
+    return f"{folder}: extends the training from {there.rounds} to {setup.rounds} rounds"
+
+
+def _settled(setup: Setup, folder: Path, extend: bool = False) -> Setup:
+    """The set-up with the batching and threads of the one in the folder.  Raises ValueError if that is another one.
+
+    extend  the one in the folder may have fewer rounds
+    """
     try:
         is_file = folder.exists() and not folder.is_dir()
     except (OSError, ValueError) as error:  # such as a name that is too long
@@ -482,7 +526,26 @@ def _settled(setup: Setup, folder: Path) -> Setup:
         return setup
     chosen = {"batching": there.network["batching"]} if "batching" in there.network else {}
     wanted = replace(setup, network={**chosen, **setup.network}, threads=setup.threads or there.threads)
-    differing = differences(there, wanted)
+    alike = replace(there, sha256=there.sha256 or wanted.sha256)  # older versions kept no checksums
+    differing = differences(alike, wanted)
+    more = [one for one in differing if not one.startswith("rounds:")]
+    if not more and there.rounds > wanted.rounds:
+        raise ValueError(
+            f"{folder} holds {there.rounds} rounds, more than rounds = {wanted.rounds}: expected as many or more, or "
+            "another folder"
+        )
+    if not more and there.rounds < wanted.rounds and extend:
+        return wanted
+    if not more and differing:
+        raise ValueError(
+            f"{folder} holds another set-up ({differing[0]} here): expected the same, --resume to extend it, or another "
+            "folder"
+        )
+    if differing and all(one.startswith("sha256.") for one in differing):
+        what = differing[0].removeprefix("sha256.").partition(":")[0]
+        raise ValueError(
+            f"{wanted.files[what]} has changed since {folder} was begun: expected the same file, or another folder"
+        )
     if differing:
         raise ValueError(f"{folder} holds another set-up ({differing[0]} here): expected the same, or another folder")
     return wanted

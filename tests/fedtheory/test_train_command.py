@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -118,9 +119,19 @@ def test_list(call):
 
 def test_the_set_up_of_the_documentation_trains(call):
     page = (Path(__file__).parents[2] / "docs" / "pages" / "networks.md").read_text()
-    (toml,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    toml, own = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("mine.toml").write_text(toml)
     status, _, err = call("train", "mine.toml", "--seeds", "1")
     assert status == 0, err
     rows = training.history(Path("runs/mine"))
     assert rows["round"].iloc[-1] == 30 and rows["value"].iloc[0] > 2.2 and rows["value"].iloc[-1] < 1.0
+    (module,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    Path("mine.py").write_text(module)
+    labels = np.arange(60) % 3
+    table = pd.DataFrame(np.random.default_rng(0).normal(labels[:, None], 0.4, (60, 4)))
+    table.assign(hospital=np.arange(60) // 15, label=labels).to_csv("mine.csv", index=False)
+    Path("own.toml").write_text(own)
+    status, _, err = call("train", "own.toml")
+    assert status == 0, err
+    rows = training.history(Path("runs/own"))
+    assert rows[rows["round"] == 20]["accuracy"].min() > 0.7

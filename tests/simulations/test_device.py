@@ -1,4 +1,5 @@
-"""Every algorithm on a network, on a device that is not the host: the numbers of the CPU, one wait for the host a round.
+"""Every algorithm on a network, on a device that is not the host: the numbers of the CPU, one wait for the host a round,
+and as many copies to the device in a round of five local steps as in one of two: none in a step.
 
 So no tensor is on the wrong device, and a GPU has nothing new to show but its speed.
 """
@@ -10,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.gpu import small_training
+from benchmarks.gpu import begun, small_training
 from fedtheory.simulations.compressors import COMPRESSORS
 from fedtheory.simulations.engine import RunState
 from fedtheory.simulations.networks import problem
-from fedtheory.simulations.networks.setup import ALGORITHMS
+from fedtheory.simulations.networks.setup import ALGORITHMS, STEPS
 from tests.simulations import elsewhere
 from tests.simulations.elsewhere import COUNTS, NAME
 
@@ -58,9 +59,11 @@ def compared(name: str, batching: str, **own: Any) -> Counter[str]:
 @pytest.mark.dear
 @pytest.mark.parametrize("batching", ["stacked", "loop"])
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_numbers_of_the_cpu_and_one_wait_a_round(name: str, batching: str) -> None:
+def test_the_numbers_of_the_cpu_one_wait_a_round_and_no_copy_in_a_local_step(name: str, batching: str) -> None:
     cost = compared(name, batching)
     assert cost["number"] == 0 and cost["back"] <= 1
+    if name != "SGD":  # at each of its steps it is another client's turn
+        assert cost["there"] == copies(name, batching, 5)
 
 
 @pytest.mark.dear
@@ -73,9 +76,35 @@ def test_every_compressor(compressor: str) -> None:
     assert cost["number"] == 0 and cost["back"] <= 1
 
 
-@pytest.mark.parametrize("local_steps", [1, 5])
-def test_a_local_step_copies_the_rows_of_its_batch_and_nothing_else(local_steps: int) -> None:
-    assert compared("PFL", "stacked", K=local_steps)["there"] == local_steps
+def copies(name: str, batching: str, local_steps: int, **network: Any) -> int:
+    """The copies to the device in the second round."""
+    setup = small_training(name, NAME, batching)
+    own = dict.fromkeys([step for step in STEPS if step in setup.algorithm][:1], local_steps)
+    setup = replace(
+        setup,
+        network={**setup.network, "precision": "float32", **network},
+        algorithm={**setup.algorithm, **own},
+    )
+    running = begun(setup)
+    running.advance()
+    COUNTS.clear()
+    running.advance()
+    return COUNTS["there"]
+
+
+@pytest.mark.parametrize("own", [{"crop": 1, "flip": True}, {"order": "whole epochs", "weight_decay": 0.1}])
+def test_no_local_step_copies_what_moves_its_images_or_how_many_there_are(own: dict[str, Any]) -> None:
+    assert copies("PFL", "loop", 2, **own) == copies("PFL", "loop", 5, **own)
+
+
+def test_a_copy_in_a_local_step_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = problem.Network._look_up
+
+    def planted(self: problem.Network, rows: Any, moves: Any = None) -> Any:
+        return plain(self, torch.as_tensor(rows.own.numpy() if rows.device.type == NAME else rows, device=NAME), moves)
+
+    monkeypatch.setattr(problem.Network, "_look_up", planted)
+    assert copies("PFL", "stacked", 5) == copies("PFL", "stacked", 2) + 3
 
 
 def test_what_costs_time_is_counted() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedtheory.simulations.algorithms.fedbat import BiFL
+from fedtheory.simulations.algorithms.fedbat import BiFL, Layers
 from fedtheory.simulations.arrays import on_host
 from fedtheory.simulations.engine import RunState
 from fedtheory.simulations.networks.setup import ALGORITHMS, Setup, settings_of
@@ -117,7 +117,7 @@ def ends(found: RunState) -> tuple[float, float]:
     while found.advance():
         pass
     x, problem, algorithm = found.x, found.problem, found.algorithm
-    trained = algorithm.binarised(problem, x) if isinstance(algorithm, BiFL) else x
+    trained = algorithm.binarised(Layers(problem), x) if isinstance(algorithm, BiFL) else x
     return float(problem.value(trained)[0, 0]), float(problem.accuracy(trained)[0, 0])
 
 
