@@ -91,6 +91,7 @@ def test_the_conjecture_of_the_figure_is_near_the_best_constants() -> None:
     assert (least.constant / least.formula).between(0.998, 1.000001).all()
 
 
+@pytest.mark.slow
 def test_a_claim_of_ones_own_for_every_number_of_clients() -> None:
     r = ft.round("PFL", sigma=0, K=1)
     claim = r.dist2.next <= (1 - r.mu * r.h) * r.dist2 - r.h * r.gap
