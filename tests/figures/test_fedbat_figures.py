@@ -29,7 +29,7 @@ BOUNDS = {p.name for p in fedbat.FIGURES if p.name.endswith("_bound_against_run"
 def test_names_and_statements() -> None:
     ids = {s for p in fedbat.FIGURES if p.name in BOUNDS for s in p.statements}
     assert ids == {f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")}
-    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 13
+    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 11
     for picture in fedbat.FIGURES:
         assert picture.name.startswith("fedbat_")
         # that of the best constants is about the whole paper
