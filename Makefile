@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 REPORT := $(VENV)/.report
 
-.PHONY: report test test-full pytest install lint format types score brackets coq chromium course docs benchmarks clean
+.PHONY: report test test-full pytest install lint format types score shelf brackets coq chromium course docs benchmarks clean
 
 report: $(REPORT)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -34,6 +34,9 @@ types: $(READY)
 
 score: $(READY)  ## compute the missing scores (changes that the evidence notices): about an hour for all
 	$(BIN)/fedtheory record scores
+
+shelf: $(READY)  ## the theorems that the field quotes, each with its verdict: about five minutes
+	for paper in shelf/*/; do $(BIN)/fedtheory --path shelf verify --paper $$(basename $$paper) || exit 1; done
 
 brackets: $(READY)  ## solve the missing programmes for best constants: about ten minutes for all
 	$(BIN)/fedtheory record brackets

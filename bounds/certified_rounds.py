@@ -172,17 +172,21 @@ class _Model:
         def noise(client: int, turn: int, k: int, point: Formal) -> Formal:
             if not noisy:
                 return ZERO
+            name = f"~n{(turn - 1) // at.M}.{k}"  # one for each time that a client asks
             if not unbiased:
-                return Formal(at.symbol(f"~n{k}", client, at.behind(point.e)))
-            return Formal(at.draw(f"~n{k}", client, Property.UNBIASED, at.behind(point.e)))
+                return Formal(at.symbol(name, client, at.behind(point.e)))
+            return Formal(at.draw(name, client, Property.UNBIASED, at.behind(point.e)))
+
+        times: list[int] = []
 
         def coder(messages: Sequence[Formal]) -> list[Formal]:
-            found = []
+            times.append(1)
+            found, name = [], f"~e{len(times)}"
             for m, one in enumerate(messages):
                 if Property.COMPRESSOR in given:
-                    error = at.draw("~e", m, Property.COMPRESSOR, at.behind(one.e))
+                    error = at.draw(name, m, Property.COMPRESSOR, at.behind(one.e))
                 elif Property.CONTRACTIVE in given:
-                    error = at.symbol("~e", m, at.behind(one.e))
+                    error = at.symbol(name, m, at.behind(one.e))
                 else:
                     raise ValueError("it compresses: expected an assumption about the compressor")
                 found.append(one + Formal(error))
@@ -283,7 +287,7 @@ def _without_draws(
         kept = []
         for powers, c in poly.terms():
             used = [s for s, n in zip(poly.gens, powers, strict=True) for _ in range(n)]
-            if not (len(used) == 2 and not at.values & {*used} and _vanishes(at, *used, independent)):
+            if not (len(used) == 2 and not at.values & {*used} and _vanishes(at, used[0], used[1], independent)):
                 kept.append(c * sympy.Mul(*used))
         form = sympy.Add(*kept)
         c = form.coeff(d, 2)
@@ -315,7 +319,7 @@ def _mean_squares(at: _Round, traces: Sequence[Trace], given: Mapping[Any, Any])
         if Property.CONTRACTIVE in given
         else None
     )
-    for messages, arrive in traces[0].coded:
+    for messages, arrive in (pair for t in traces for pair in t.coded):
         for one, arrived in zip(messages, arrive, strict=True):
             found[sympy.expand(arrived.e - one.e)] = share * one.square
     return found
@@ -442,14 +446,14 @@ def question(statement: Statement) -> inequalities.Question:
         most = {d: sympy.expand(e.subs(roots)) for d, e in _mean_squares(at, traces, given).items()}
         claims.append(_reduced(at, _without_draws(at, form, most, positive, independent), independent, zero))
         every = _conditions(at, traces, given)
-        own = {}
+        reduced = {}
         for name, forms in every.items():
             try:
                 whole = sympy.expand((sympy.Add(*forms) / len(forms)).subs(roots))
-                own[name] = _reduced(at, whole, independent, zero)
+                reduced[name] = _reduced(at, whole, independent, zero)
             except ValueError:
                 continue
-        known.append(own)
+        known.append(reduced)
     shared = [name for name in known[0] if all(name in own for own in known)]
     forms = {name: _form(_in_count([own[name] for own in known])) for name in shared}
     goal = _form(_in_count(claims))

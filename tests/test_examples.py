@@ -1,4 +1,4 @@
-"""The examples of papers of one's own, SCAFFOLD and ProxSkip: short, and not among the papers that are checked."""
+"""The example of a whole paper of one's own, SCAFFOLD: short, and not among the papers that are checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RATES = {"scaffold.thm1": "refuted", "scaffold.thm3": "refuted"}  # by their uni
 
 
 def fedtheory(*arguments: str) -> str:
-    done = forked.fedtheory("--path", "examples", *arguments, cwd=HOUSE)
+    done = forked.fedtheory("--path", "shelf", *arguments, cwd=HOUSE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -48,7 +48,7 @@ def test_every_lemma_can_be_refuted(lemma: str) -> None:
 
 
 def test_it_is_short_and_stands_apart() -> None:
-    (file,) = (HOUSE / "examples" / "scaffold").glob("*.py")
+    (file,) = (HOUSE / "shelf" / "scaffold").glob("*.py")
     assert len(file.read_text().splitlines()) <= 150
     assert "scaffold" not in catalogue.names()
 
@@ -62,25 +62,3 @@ def test_the_bounds_of_scaffold_are_numbers() -> None:
     assert found["value"] == pytest.approx(expected)
     assert "best admissible" in fedtheory("tune", own, *given)
     assert f"{own}" in fedtheory("compare", own, other, *given, "G=1", "B=1", "eta_tilde=0.01")
-
-
-def test_proxskip_has_its_verdicts() -> None:
-    out = fedtheory("verify", "--paper", "proxskip")
-    found = {line.split(":")[0]: line for line in out.splitlines() if line.startswith("proxskip.")}
-    assert "tested by worst case" in found["proxskip.iteration"] and "any memories before the round" in out
-    for name in ("thm", "mean"):
-        assert "conditional on proxskip.iteration" in found[f"proxskip.{name}"]
-    assert "2 arenas" in out and "small quadratics searched by exact expectation" in out
-
-
-def test_a_smaller_rate_of_proxskip_is_refuted() -> None:
-    """Its best constant at p = 1/2 is (1 - eta mu)^2, which is 0.9 times the printed 1 - eta mu."""
-    claim = "apart=max(1 - eta*mu, 1 - p**2)/2*(near + eta**2*apart/p**2)"
-    assert fedtheory("verify", "proxskip.iteration", "--with", claim).startswith("proxskip.iteration: refuted")
-
-
-def test_proxskip_is_short() -> None:
-    (file,) = (HOUSE / "examples" / "proxskip").glob("*.py")
-    lines = file.read_text().splitlines()
-    assert len(lines) <= 90 and len(lines) - lines.index("paper = paper(") <= 60
-    assert "proxskip" not in catalogue.names()

@@ -128,8 +128,9 @@ def _of_runs(paper: str) -> Iterator[Statement]:
     concepts = {s.sympy: s.concept for s in catalogue.paper(paper).symbols.values()}
     for statement in catalogue.statements(paper):
         claim = statement.claim
-        upper = isinstance(claim, Bound) and claim.sign != ">="
-        if upper and any(concepts.get(s) in QUANTITIES for s in claim.quantity.free_symbols):
+        if not isinstance(claim, Bound) or claim.sign == ">=":
+            continue
+        if any(concepts.get(s) in QUANTITIES for s in claim.quantity.free_symbols):
             yield statement
 
 

@@ -29,4 +29,6 @@ thm = paper.theorem(dist2.last + c * apart.last <= last, "thm", when=limits, giv
 
 model = paper.theorem(dist2.last <= last, "model", when=limits, given=given, by=[*by, only(dist2.last)])
 quadratics = problem("quadratic", d=4, M=4, L=1.0, mu=0.1, zeta_star=1.0, sigma=0.5)
-paper.arena(model, quadratics, rounds=200, compressor=RandK(2), alpha=0.5, given={"omega": 1.0, "q": 0.01})
+paper.arena(
+    model, quadratics, rounds=200, compressor=RandK(2), alpha=0.5, given={"omega": 1.0, "alpha": 0.5, "q": 0.01}
+)

@@ -39,9 +39,9 @@ def quadratic_of(given: Mapping[str, float]) -> tuple[Problem, dict[str, Algorit
         d=5, M=at["M"], L=1.0, mu=mu, zeta_star=at["zeta"] if at["M"] > 1 else 0.0, delta=delta, sigma=at["sigma"]
     )
     own = dict.fromkeys(STEPS, at["K"]) | {"p": 1 / at["K"]} | ({"S": at["S"]} if at["S"] else {})
-    methods = {}
+    methods: dict[str, Algorithm] = {}
     for name, kind in algorithms.items():
-        takes = {f.name for f in fields(cast(Any, kind)) if f.init} if is_dataclass(kind) else set()
+        takes: set[str] = {f.name for f in fields(cast(Any, kind)) if f.init} if is_dataclass(kind) else set()
         try:
             method = kind(eta=1.0, **{n: v for n, v in own.items() if n in takes})
             refuse_misfits(problem, method)

@@ -151,7 +151,7 @@ def test_the_example_brings_the_theorem_of_scaffold(tmp_path: Path, table: str) 
         "--out",
         "all.csv",
     ]
-    done = forked.fedtheory("--path", str(HOUSE / "examples"), "confront", table, *words, *options, cwd=tmp_path)
+    done = forked.fedtheory("--path", str(HOUSE / "shelf"), "confront", table, *words, *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "Dir(0.3), 5 clients" in lines[1] and "zeta_star = " in lines[1]

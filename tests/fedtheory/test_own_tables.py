@@ -135,6 +135,6 @@ def test_the_axis_of_ones_own_paper_has_its_own_letters() -> None:
     printed = ft.find("sfl.thm1.strongly_convex").claim.quantity.name
     assert y_label("sfl", printed) == r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)"
     code = "from fedtheory.figures.bound_against_run import y_label; print(y_label('scaffold', 'gap_average'))"
-    own = {**os.environ, "PYTHONPATH": str(HOUSE / "src"), "FEDTHEORY_PAPERS": str(HOUSE / "examples")}
+    own = {**os.environ, "PYTHONPATH": str(HOUSE / "src"), "FEDTHEORY_PAPERS": str(HOUSE / "shelf")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HOUSE, env=own)
     assert done.stdout.strip() == r"$\mathbb{E}F(\bar x_R)-F^*$"
