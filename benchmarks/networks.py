@@ -1,6 +1,7 @@
 """Networks: client steps per second, beside a naive loop of copied modules and one large batch through one model.
 
-    python -m benchmarks.networks    on a CPU, one thread: into benchmarks/results.json; benchmarks.gpu has the rest
+    python -m benchmarks.networks            on a CPU, one thread: into benchmarks/results.json; benchmarks.gpu has the rest
+    python -m benchmarks.networks --small    only the smallest network, as a test: prints, and keeps nothing
 
 The naive loop copies the module and builds an optimiser and a DataLoader for each client and round.  The large batch has as
 many images as a round and one model for all clients: a comparison, and no limit, since stacked convolutions can be faster.
@@ -9,6 +10,7 @@ many images as a round and one model for all clients: a comparison, and no limit
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -123,15 +125,18 @@ def works(model: str, shape: tuple[int, int, int], clients: int, device: str) ->
     }
 
 
-def main() -> None:
-    """Ratios into results.json."""
+def main(small: bool = False) -> None:
+    """Ratios into results.json; `small`: of one network, printed only."""
     torch.set_num_threads(1)
-    for model, shape in MODELS.items():
+    for model, shape in list(MODELS.items())[: 1 if small else None]:
         took = in_turn({name: (work, 1.0) for name, work in works(model, shape, 10, "cpu").items()}, 3)
         steps = {name: 10 * STEPS / value for name, value in took.items()}
-        print(", ".join(f"{name} {rate:.0f} client steps/s" for name, rate in steps.items()))
-        report(f"network, {model}", f"a round of PFL, 10 clients, {STEPS} steps of batch {BATCH}", took, "naive loop")
+        print(f"{model}: {', '.join(f'{name} {rate:.0f} client steps/s' for name, rate in steps.items())}")
+        if not small:
+            report(
+                f"network, {model}", f"a round of PFL, 10 clients, {STEPS} steps of batch {BATCH}", took, "naive loop"
+            )
 
 
 if __name__ == "__main__":
-    main()
+    main("--small" in sys.argv[1:])

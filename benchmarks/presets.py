@@ -116,7 +116,9 @@ def main(names: list[str]) -> None:
         seconds = {what: float(f"{value:.3g}") for what, value in took.items() if what.startswith("seconds")}
         found[name] = took | seconds | {"hours in all": float(f"{hours(chosen[name], took):.3g}")}
         print(f"{name}: {found[name]}", flush=True)
-        store("presets on generated images", {"code": digest_of_code(), "torch": torch.__version__, "presets": found})
+        left = sorted(chosen.keys() - found.keys())
+        about = {"code": digest_of_code(), "torch": torch.__version__, "not timed": left}
+        store("presets on generated images", about | {"presets": found})
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def _of_folders(path: Path, test: Any, seed: int) -> Images:
         raise ValueError(f"data: test = {brief(str(other))}: expected a share in (0, 1), or a folder of images")
     if unknown := [name for name in _classes(other) if name not in names]:
         raise ValueError(
-            f"{brief(str(other))}: no class {brief(unknown[0])} in {brief(str(root))}, which has {brief(names)}"
+            f"{brief(str(other))}: no class {brief(unknown[0])} in {brief(str(root))}: expected some of {brief(names)}"
         )
     test_pixels, test_labels = _pixels(
         other, [name for name in names if (other / name).is_dir()], names, pixels.shape[1:]

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import torch
@@ -340,7 +340,7 @@ class Network:
         with torch.no_grad():
             losses = [loss for loss, _ in self._gathered(x)]
             penalties = [self.weight_decay / 2 * (flat**2).sum() for flat in x.reshape(-1, self.d)]
-        return torch.stack([sum(both) for both in zip(losses, penalties, strict=True)]).reshape(x.shape[:-1])
+        return (torch.stack(losses) + torch.stack(penalties)).reshape(x.shape[:-1])
 
     def test_value(self, x: Any) -> Any:
         """Mean loss on the test set: (..., d) -> (...)."""
@@ -433,7 +433,8 @@ class Network:
     @cached_property
     def _parts(self) -> tuple[nn.Module, nn.Module]:
         at = [name for name, _ in self._module.named_children()].index(str(self.cut_after)) + 1
-        return self._module[:at], self._module[at:]
+        stages = cast(nn.Sequential, self._module)
+        return stages[:at], stages[at:]
 
     @cached_property
     def _running(self) -> tuple[nn.Module, nn.Module] | None:

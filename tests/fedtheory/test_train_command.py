@@ -128,7 +128,7 @@ def test_the_set_up_of_the_documentation_trains(call):
     (module,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     Path("mine.py").write_text(module)
     labels = np.arange(60) % 3
-    table = pd.DataFrame(np.random.default_rng(0).normal(labels[:, None], 0.4, (60, 4)))
+    table = pd.DataFrame(np.random.default_rng(0).normal(labels[:, None], 0.4, (60, 4)), columns=list("abcd"))
     table.assign(hospital=np.arange(60) // 15, label=labels).to_csv("mine.csv", index=False)
     Path("own.toml").write_text(own)
     status, _, err = call("train", "own.toml")
