@@ -1,4 +1,4 @@
-"""The shelf: theorems that the field quotes, each in a short file with a verdict, which its page in the documentation says."""
+"""The shelf: theorems that the field quotes, each in a short file with a verdict, as its page in the documentation says."""
 
 from __future__ import annotations
 
