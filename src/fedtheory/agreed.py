@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedtheory.coq import record_of
@@ -43,7 +43,9 @@ class Agreed:
 
 def agreed(checked: Sequence[Checked]) -> Agreed:
     """Who agrees on all steps of these statements' proofs."""
-    return _agreed((c.statement.id, c.statement.paper, e.kind, v) for c in checked for e, v in c.verdicts)
+    about = {c.statement.id for c in checked if algorithms.theorem_of(c.statement.id)}
+    verdicts = ((c.statement.id, c.statement.paper, e.kind, v) for c in checked for e, v in c.verdicts)
+    return _agreed(verdicts, about)
 
 
 def opinions(checked: Checked) -> str:
@@ -111,12 +113,11 @@ def in_coq(checked: Checked) -> list[InCoq]:
     return found
 
 
-def _agreed(verdicts: Iterable[tuple[str, str, str, Verdict]]) -> Agreed:
+def _agreed(verdicts: Iterable[tuple[str, str, str, Verdict]], about: Collection[str] = ()) -> Agreed:
     steps: set[str] = set()
     accepted: set[str] = set()
     uncertified: set[str] = set()
     theorems: set[str] = set()
-    algorithms_: set[str] = set()
     without_certificate: dict[str, None] = {}
     without_coq: dict[str, None] = {}
     for id_, paper, kind, verdict in verdicts:
@@ -129,13 +130,12 @@ def _agreed(verdicts: Iterable[tuple[str, str, str, Verdict]]) -> Agreed:
         if verdict.status in (Status.PROVED, Status.CONDITIONAL):
             own_proofs = {name: one for name, one in proofs if (one.statement, one.kind) == (id_, kind)}
             theorems |= {name for name, one in own_proofs.items() if one.counted and one.digest in verdict.theorems}
-        algorithms_ |= {id_} if algorithms.theorem_of(id_) else set()
         if verdict.uncertified:
             without_certificate[id_] = None
         if there < own:
             without_coq[id_] = None
     proved = len(steps) - len(uncertified)
-    about = len(algorithms_), len(algorithms_ & algorithms.REFUTED.keys())
+    of_algorithms = len(about), len(algorithms.REFUTED.keys() & set(about))
     return Agreed(
-        len(steps), proved, len(accepted), about, len(theorems), tuple(without_certificate), tuple(without_coq)
+        len(steps), proved, len(accepted), of_algorithms, len(theorems), tuple(without_certificate), tuple(without_coq)
     )

@@ -224,6 +224,6 @@ def test_what_theorems_rest_on(monkeypatch) -> None:
     assert found.rests_on == {"claims": ("sfl.eq1",), "rules": ("Jensen", "Young"), "meanings": ("x",)}
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, theorems=("e",)))))
     assert (found.names, found.instance) == (("sfl_lemma5_1",), True)
-    assert agreed.in_coq(checked("sfl.lemma5", ("repair", proved))) == []
+    assert agreed.in_coq(checked("sfl.lemma5", ("derivation", proved))) == []
     assert agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, status=Status.BROKEN)))) == []
     assert agreed.agreed([checked("sfl.lemma5", ("ledger", proved))]).quantities == 2

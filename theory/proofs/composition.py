@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -226,9 +226,7 @@ class _Section:
 
     def _hypothesis(self, one: Hypothesis) -> str:
         each = one.each or (False,) * len(one.says)
-        said = [
-            self._at_level(level, lambda text=text: self._coq(text)) for text, level in zip(one.says, each, strict=True)
-        ]
+        said = [self._at_level(level, partial(self._coq, text)) for text, level in zip(one.says, each, strict=True)]
         given = [
             f"({_EACH}{text})" if level and not each[-1] else f"({text})"
             for text, level in zip(said, each, strict=True)
@@ -560,8 +558,8 @@ class _Section:
         zero = fact.sign == "="
         for number, part in enumerate(parts, 1):
             use = part.proof if zero or not part.zero else f"apply zero_least; {part.proof}"
-            said = f"{part.term} = 0" if zero else f"0 <= {part.term}"
-            proof.append(f"assert (part_{number} : {said}) by ({use}).")
+            signed = f"{part.term} = 0" if zero else f"0 <= {part.term}"
+            proof.append(f"assert (part_{number} : {signed}) by ({use}).")
         rule = {"<=": "by_slack_le", ">=": "by_slack_ge", "=": "by_slack_eq"}[fact.sign]
         proof.append(f"apply ({rule} _ _ _ identity); {'all_zero' if zero else 'all_least'}.")
         return self._shown_by(f"{quantity} {fact.sign} {value}", proof) if said else self._lemma(fact, proof)
@@ -619,7 +617,7 @@ class _Section:
                 before = earlier[fact.quantity]
                 self.sum_of[before] = over.at["before"]
                 for symbol, e in ((fact.quantity, over.at["after"]), (before, over.at["before"])):
-                    self.sums[self.names[symbol]] = self._at_level(True, lambda e=e: self._term(e))
+                    self.sums[self.names[symbol]] = self._at_level(True, partial(self._term, e))
         self.in_round |= self.sums
 
     def _varies(self, text: str) -> bool:
