@@ -723,7 +723,7 @@ class _Section:
         begins = self._begins_at(at)
         term = {k: self._term(at[k]) for k in ("gained", "noise", "start", "total", "keeps")}
         end = at.get("end", sympy.S.Zero)
-        last, rewrite = [*self._signs(number), "pos."], ""
+        last, rewrite = [*self._signs(number), self._sum_not_negative(at["before"], number)], ""
         if at["keeps"] == 1:
             kept = f" {self._term(end)}" if end != 0 else ""
             lemma = f"averaged{'_kept' if kept else ''} {state} {progress} {term['gained']} {term['noise']} {number} "
@@ -755,6 +755,23 @@ class _Section:
         return self._same(fact, (quantity, value), said)
 
     _by_average = _by_telescope
+
+    def _sum_not_negative(self, state: sympy.Expr, number: str) -> str:
+        """The proof that a state is >= 0 after so many rounds: if its signs are not visible, because its weights are."""
+        before = spread_out(self.sum_of.get(state, state))
+        parts = sorted(before.free_symbols & {*self.argument.language.following}, key=str)
+        if self.sum_of.get(state) is None:
+            return "pos."
+
+        def at(e: sympy.Expr) -> str:
+            return self._at_level(True, partial(self._term, e)).replace(_ROUND, number)
+
+        weights = [before.coeff(symbol) for symbol in parts]
+        whole = " + ".join(f"{at(weight)} * {at(symbol)}" for weight, symbol in zip(weights, parts, strict=True))
+        signs = " | ".join(["pos", *(self._not_negative(weight) for weight in weights)])
+        split = "repeat apply Rplus_le_le_0_compat; apply Rmult_le_pos"
+        same = f"cbv beta; replace {at(state)} with ({whole}) by ({self._plain_identity()})"
+        return f"first [pos | {same}; {split}; first [{signs}]]."
 
     def _by_last(self, fact: Fact, over: OverRounds) -> str:
         at, parts = over.at, dict(self.argument.language.last)

@@ -58,9 +58,9 @@ _SIZES = tuple(sympy.Rational(1, 16**power) for power in range(4))  # of constan
 def instance(theorem: Theorem, known: Mapping[str, str] | None = None) -> dict[str, Fraction] | None:
     """Numbers for which all hypotheses of a theorem hold, exactly; None if none are found.
 
-    z3 proposes numbers, and fractions check them.  Counts in exponents are 1.  What changes with the round has the same
-    value in all rounds.  Everything that may be zero is positive (nonnegative) or not zero (real), as far as a linear
-    programme finds it: its unknowns are those variables in which all hypotheses are linear.
+    z3 proposes numbers, and fractions check them.  Counts in exponents are 1 or 32.  What changes with the round has
+    the same value in all rounds.  Everything that may be zero is positive (nonnegative) or not zero (real), as far as a
+    linear programme finds it: its unknowns are those variables in which all hypotheses are linear.
 
     known  numbers that may be such, from which the search begins
     """
@@ -92,17 +92,18 @@ def _with_more(theorem: Theorem, first: dict[str, Fraction]) -> dict[str, Fracti
     symbols = {name: _symbol(name, where) for name, where in domains.items()}
     said = [text for text in _hypotheses(theorem) if names_in(text) <= domains.keys()]
     raised = {name for text in said for name in _in_exponents(parsed(text))}
-    values: dict[str, sympy.Expr] = {**symbols, **dict.fromkeys(raised, sympy.Integer(1))}
+    values: dict[str, sympy.Expr] = {**symbols, **{name: sympy.Integer(int(first[name])) for name in raised}}
     read = [one for text in said if (one := _relation(text, values)) is not None]
     free = {symbols[name] for name, where in domains.items() if where in ("nonnegative", "real")} - {
         symbols[n] for n in raised
     }
     unknown = _linear(read, free)
+    open_ = free - _definitions(read).keys()  # what an equation says of a constant stays
     best = first
     for size in (*_SIZES, None):
         fixed = {
             s: size
-            if s in free and size is not None
+            if s in open_ and size is not None
             else sympy.Rational(first[s.name].numerator, first[s.name].denominator)
             for s in symbols.values()
             if s not in unknown
@@ -196,24 +197,30 @@ def _number(value: sympy.Expr) -> z3.RatNumRef:
 
 def _instance(theorem: Theorem, least: int = 1) -> dict[str, Fraction] | None:
     """The same, in which first everything that may be zero is zero; counts are at least `least`."""
+    some = (_instance_at(theorem, count, least) for count in (1, 32))  # 32: some bounds need many rounds
+    return next((one for one in some if one is not None), None)
+
+
+def _instance_at(theorem: Theorem, count: int, least: int) -> dict[str, Fraction] | None:
     domains = dict(theorem.variables)
     said = [text for text in _hypotheses(theorem) if names_in(text) <= domains.keys()]
     symbols = {name: _symbol(name, where) for name, where in domains.items()}
     raised = {name for text in said for name in _in_exponents(parsed(text))}
-    values: dict[str, sympy.Expr] = {**symbols, **dict.fromkeys(raised, sympy.Integer(1))}
+    values: dict[str, sympy.Expr] = {**symbols, **dict.fromkeys(raised, sympy.Integer(count))}
     read = [one for text in said if (one := _relation(text, values)) is not None]
     meaning = _definitions(read)
     free = [s for name, s in symbols.items() if s not in meaning and name not in raised]
     given = [_with_meaning(one, meaning) for one in read if one.lhs not in meaning or one.rhs != meaning[one.lhs]]
-    given += [_in_domain(s, e) for s, e in meaning.items() if s.is_nonnegative]
+    given += [_in_domain(s, e) for s, e in meaning.items() if s.is_nonnegative and count == 1]
     given += [sympy.Ge(s, least, evaluate=False) for s in free if domains[s.name] == "count" and least > 1]
     for zero in (("real", "nonnegative"), ("real",), ()):
         none = [sympy.Eq(s, 0, evaluate=False) for s in free if domains[s.name] in zero]
         found = _solution([*given, *none], free)
         if found is not None:
             found |= {s: e.subs(found) for s, e in meaning.items()}
-            found |= {symbols[name]: sympy.Integer(1) for name in raised}
-            if all(value.is_Rational for value in found.values()):
+            found |= {symbols[name]: sympy.Integer(count) for name in raised}
+            signed = (_in_domain(s, value) is not sympy.false for s, value in found.items() if s.is_nonnegative)
+            if all(value.is_Rational for value in found.values()) and all(signed):
                 numbers = {s.name: Fraction(int(value.p), int(value.q)) for s, value in found.items()}
                 if all(_holds(one.says, numbers) for one in theorem.hypotheses):
                     return numbers
@@ -237,7 +244,7 @@ def _with_meaning(one: Boolean, meaning: Mapping[sympy.Symbol, sympy.Expr]) -> B
 
 def _in_domain(symbol: sympy.Symbol, value: sympy.Expr) -> Boolean:
     relation = sympy.Gt if symbol.is_positive else sympy.Ge
-    return relation(value, 0, evaluate=False)
+    return relation(value, 0, evaluate=False) if value.free_symbols else relation(value, 0)
 
 
 def _in_exponents(tree: ast.expr) -> set[str]:
