@@ -45,8 +45,7 @@ WITH_A_RECURSION = {
     *("fedbcgd_thm1_step59_momentum_repair", "fedbcgd_thm1_step64_momentum_repair", "fedcom_thmE6_eq88"),
 }
 # Variables that are zero in the instance on record.  Most must be: a jump between two synchronisations, what moved before
-# the first of one step.  For some constants (a momentum gamma or lam that an equation ties to others, beta) the search has
-# no other.
+# the first step.  Of some constants (a momentum gamma or lam that an equation ties to others, beta) the search has no other.
 ZEROS = {
     "fedbat_eq24_2": "jump_sq",
     "fedbat_eq25_corrected_sharp_repair": "spread_x",

@@ -112,13 +112,13 @@ def test_another_theorem_is_refused(folder, tmp_path, change):
 
 
 def test_only_what_coq_has_accepted_is_said(monkeypatch):
-    algorithms.theorem_of.cache_clear()
+    algorithms._current.cache_clear()
     all_ = algorithms.THEOREMS | algorithms.REFUTED
     assert {id_: algorithms.theorem_of(id_) for id_ in all_} == all_
     assert algorithms.theorem_of("sfl.thm1.general_convex") is None
     for name in ("digest", "bounds", "printed"):
         with monkeypatch.context() as changed:
             changed.setattr(algorithms, name, lambda: "other")
-            algorithms.theorem_of.cache_clear()
+            algorithms._current.cache_clear()
             assert algorithms.theorem_of("sfl.thm2.general_convex.sharp") is None
-    algorithms.theorem_of.cache_clear()
+    algorithms._current.cache_clear()
