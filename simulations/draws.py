@@ -165,6 +165,11 @@ class Local:
 
         return torch.as_tensor(np.ascontiguousarray(self.keys).view(np.int64), device=self.place)
 
+    @property
+    def announced(self) -> int:
+        """The number of steps that will be asked for; 1 where nobody has said."""
+        return 1 if self.steps == _AT_ONCE else self.steps
+
     def step(self, k: int) -> Draw:
         """The draw at local step k."""
         return Draw(self, k)

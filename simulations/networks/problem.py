@@ -507,7 +507,7 @@ class Network:
 
     def _read(self, client: NDArray[np.int64], draw: Draw) -> Batch:
         """The mini-batch of a local step, on the device, to which those of the round's other steps move with it."""
-        step, steps = draw.step, draw.local.steps
+        step, steps = draw.step, draw.local.announced
         numbers = max(1, client.size * int(self.batch or 1) * (3 if self._moving else 1))
         together = max(1, min(steps, _AHEAD // numbers))
         first = step - step % together

@@ -68,8 +68,8 @@ def by_hand(image: np.ndarray, crop: int, flip: bool, numbers: np.ndarray) -> np
 def test_crops_and_flips(crop: int, flip: bool, shape: tuple[int, int, int]) -> None:
     net = network(data=little(shape), crop=crop, flip=flip)
     draw = drawn()
-    rows = net._table[CLIENTS[..., None], net._read(CLIENTS, draw)]
-    got, labels = net._look_up(rows, net._moves(CLIENTS, draw))
+    rows = net._table[CLIENTS[..., None], net._rows(CLIENTS, draw)]
+    got, labels = net._look_up(rows, torch.tensor(net._moves(draw)))
     numbers = draw.beside(21).reshape(2, 5, 7, 3)
     assert (labels.numpy() == net.data.labels[rows]).all()
     moved = 0
@@ -92,7 +92,7 @@ def test_a_crop_does_not_depend_on_who_else_runs() -> None:
 
 def test_crops_leave_the_sample_and_exact_gradients_alone() -> None:
     plain, moved = network(), network(crop=2, flip=True)
-    assert (plain._read(CLIENTS, drawn()) == moved._read(CLIENTS, drawn())).all()
+    assert (plain._rows(CLIENTS, drawn()) == moved._rows(CLIENTS, drawn())).all()
     x = at(plain)
     assert (plain.gradient(x, CLIENTS, drawn()) != moved.gradient(x, CLIENTS, drawn())).any()
     for exact in ("local_gradient", "full_gradient", "value", "test_value"):
@@ -103,7 +103,7 @@ def test_crops_leave_the_sample_and_exact_gradients_alone() -> None:
 def test_crops_are_uniform() -> None:
     """2 x 5 x 200 x 7 draws of 5 places: each about a fifth, by a test at 10^-6."""
     net = network(crop=2, flip=True)
-    numbers = np.concatenate([net._moves(CLIENTS, drawn(k)).reshape(-1, 3) for k in range(200)])
+    numbers = np.concatenate([net._moves(drawn(k)).reshape(-1, 3) for k in range(200)])
     counts = np.stack([np.bincount((5 * numbers[:, i]).astype(int), minlength=5) for i in (0, 1)])
     expected = len(numbers) / 5
     assert ((counts - expected) ** 2 / expected).sum(1).max() < 33.4  # 4 degrees of freedom
@@ -117,8 +117,8 @@ def test_enlarged_images(flip: bool) -> None:
     net = network("small CNN", data, enlarge=(20, 16), flip=flip)
     assert net.shape == (3, 16, 16) and net._module(torch.empty(2, 3, 16, 16, device="meta")).shape == (2, 4)
     draw = drawn()
-    rows = net._table[CLIENTS[..., None], net._read(CLIENTS, draw)]
-    got, _ = net._look_up(rows, net._moves(CLIENTS, draw))
+    rows = net._table[CLIENTS[..., None], net._rows(CLIENTS, draw)]
+    got, _ = net._look_up(rows, torch.tensor(net._moves(draw)))
     numbers = draw.beside(21).reshape(2, 5, 7, 3)
     for place in [(0, 0, 0), (1, 4, 6), (1, 2, 3)]:
         image = net._standardised(torch.tensor(data.images[rows[place]]))[None]
@@ -142,7 +142,7 @@ def test_whole_epochs_end_with_what_is_left() -> None:
     for m, size in enumerate(net.sizes):
         steps = -(-size // 7)
         for epoch in range(2):
-            read = np.concatenate([net._read(CLIENTS, local.step(epoch * steps + k))[1, m] for k in range(steps)])
+            read = np.concatenate([net._rows(CLIENTS, local.step(epoch * steps + k))[1, m] for k in range(steps)])
             assert (np.sort(read[read >= 0]) == np.arange(size)).all()
             assert (read[:size] >= 0).all() and (read[size:] == -1).all()
 
@@ -155,7 +155,7 @@ def test_gradients_of_smaller_batches(model: str, norm: str | None, batching: st
     net = network(model, data, order="whole epochs", batching=batching, norm=norm, weight_decay=0.1, clip=1.5)
     local, x, seen = Draws.of_seeds(np.array([0, 9]), 3).of(CLIENTS), at(net), set()
     for k in (0, int(net.sizes.min() // 7)):
-        rows = net._read(CLIENTS, local.step(k))
+        rows = net._rows(CLIENTS, local.step(k))
         got = net.gradient(x, CLIENTS, local.step(k))
         for n, m in np.ndindex(2, 5):
             own = net._table[m, rows[n, m][rows[n, m] >= 0]]
@@ -207,7 +207,7 @@ def test_weights_that_read_the_largest_activations(model: str, norm: str | None,
     full = net.gradient(x, CLIENTS, drawn())
     torch.testing.assert_close(net.thin_gradient(x, CLIENTS, drawn(), 1.0), full, rtol=0, atol=0)
     assert (got != full).any()
-    rows = net._read(CLIENTS, drawn())
+    rows = net._rows(CLIENTS, drawn())
     module = models.build(model, net.shape, 4, norm).to_empty(device="cpu").double()
     ran: list[tuple[Any, torch.Tensor, torch.Tensor]] = []  # layer, its pruned input, its output
 
@@ -280,7 +280,7 @@ def test_losses_of_two_classes(loss: str, kind: type, batching: str) -> None:
         net.local_gradient(torch.tensor(x), CLIENTS), other.local_gradient(x, CLIENTS), atol=1e-10
     )
     drawing = replace(net, batch=6)
-    rows = dealt.clients[3][drawing._read(CLIENTS, drawn())[1, 3]]
+    rows = dealt.clients[3][drawing._rows(CLIENTS, drawn())[1, 3]]
     g = drawing.gradient(torch.tensor(x), CLIENTS, drawn())[0, 1, 3].numpy()
     b, z = 2 * data.labels[rows] - 1, features[rows] @ x[0, 1, 3]
     s = 1 / (1 + np.exp(b * z))

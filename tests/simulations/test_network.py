@@ -226,14 +226,14 @@ def test_local_epochs_read_every_image_once():
     net = network(order="epochs", batch=7)
     clients = np.arange(5)[None]
     local = Draws.of_seeds(np.array([0, 9]), 3).of(clients)
-    read = np.concatenate([net._read(clients, local.step(k)) for k in range(40)], axis=-1)
+    read = np.concatenate([net._rows(clients, local.step(k)) for k in range(40)], axis=-1)
     for n in range(2):
         for m, size in enumerate(net.sizes):
             epochs = read[n, m][: size * (280 // size)].reshape(-1, size)
             assert (np.sort(epochs, axis=-1) == np.arange(size)).all()
             assert (epochs[0] != epochs[1]).any() and (epochs[0] != np.arange(size)).any()
     again = Draws.of_seeds(np.array([9]), 3).of(clients)  # whoever else runs
-    assert (net._read(clients, again.step(17)) == read[1:, :, 119:126]).all()
+    assert (net._rows(clients, again.step(17)) == read[1:, :, 119:126]).all()
 
 
 # ------------------------------------------------------------------------------------- batch normalisation
