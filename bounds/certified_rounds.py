@@ -1,9 +1,10 @@
 """Lemmas about a round, proved for all constants, functions, dimensions and numbers of clients, from the algorithm's code.
 
 The code runs on vectors whose coefficients are polynomials in the constants, with two, three and four clients.  Clients are
-exchangeable: a form is a sum of squares of means and of deviations from them, whose coefficients are a + b/M.  The claim is
-then a sum of what the class of functions, the noise and the compressor say, each times a multiplier >= 0 that depends on the
-constants, and of squares (`fedtheory.theory.inequalities.certified`).
+exchangeable: a form is a sum of squares of means and of deviations from them.  That its coefficients are a + b/M for every M
+is read off from these counts, and is a premise of each proof.  The claim is then a sum of what the class of functions, the
+noise and the compressor say, each times a multiplier >= 0 that depends on the constants, and of squares
+(`fedtheory.theory.inequalities.certified`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue, inequalities
 from fedtheory.theory.proofs.parametric import follows
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Bound, Statement, Status, Verdict, defined
+from fedtheory.theory.statement import Bound, Premise, Statement, Status, Verdict, defined
 
 _COUNTS = (2, 3, 4)  # of clients: the coefficients come from the first two, the third checks them
 _SHARE = sympy.Symbol("1/M", positive=True)
@@ -490,7 +491,9 @@ def check(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.BROKEN, str(error), witness={"step": "the round"})
     if found is None:
         return Verdict(Status.BROKEN, "no multipliers were found", witness={"step": "the certificate"})
-    return replace(found, says=f"{found.says}; for every M, from the forms that the code has for M = 2, 3 and 4")
+    seen = f"the coefficients are a + b/M for every M, as the code has them for M = {', '.join(map(str, _COUNTS))}"
+    premises = (*found.premises, Premise("inference", seen))
+    return replace(found, says=f"{found.says}; {seen}", premises=premises)
 
 
 __all__ = ["check", "question"]

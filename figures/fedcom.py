@@ -255,7 +255,7 @@ def q_and_tau(full: bool = False) -> Drawn:
         figure.legend(*axis.get_legend_handles_labels(), **told)
     figure.suptitle(
         "fedcom, Figure 9 on small problems: FedCOMGATE as printed diverges where the factor per round (below) is above 1; "
-        "damped by $1/(1+q)$ it converges for larger q, too"
+        "damped by $1/(1+q)$ it converges in all runs above"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 

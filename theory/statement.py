@@ -254,7 +254,7 @@ class Words:
 
 
 Claim = Bound | Order | Relations | Rates | Listing | Record | Words
-Said = ParamSpec("Said")
+Parts = ParamSpec("Parts")
 OfKind = TypeVar("OfKind", Bound, Order, Relations, Rates, Listing, Record, Words)
 
 
@@ -801,24 +801,24 @@ class Paper:
 
 
 def _by_kind(
-    say: Callable[Concatenate[Paper, Kind, Said], Statement],
-) -> Callable[[Kind], Callable[Concatenate[Paper, Said], Statement]]:
+    say: Callable[Concatenate[Paper, Kind, Parts], Statement],
+) -> Callable[[Kind], Callable[Concatenate[Paper, Parts], Statement]]:
     """kind -> `say` for statements of this kind."""
 
-    def saying(kind: Kind) -> Callable[Concatenate[Paper, Said], Statement]:
+    def of(kind: Kind) -> Callable[Concatenate[Paper, Parts], Statement]:
         return lambda paper, *parts, **named: say(paper, kind, *parts, **named)
 
-    return saying
+    return of
 
 
-_saying = _by_kind(Paper.say)
+_of = _by_kind(Paper.say)
 
 
 class PrintedPaper(Paper):
     """A paper in modules of its own: `paper.lemma(name, place, claim)` is `paper.say("lemma", name, place, claim)`."""
 
-    setting, assumption, definition = _saying("setting"), _saying("assumption"), _saying("definition")
-    identity, inequality, problem = _saying("identity"), _saying("inequality"), _saying("problem")
-    lemma, step, theorem, corollary = _saying("lemma"), _saying("step"), _saying("theorem"), _saying("corollary")
-    bound, order, table, claim = _saying("bound"), _saying("order"), _saying("table"), _saying("claim")
-    algorithm, partition = _saying("algorithm"), _saying("partition")
+    setting, assumption, definition = _of("setting"), _of("assumption"), _of("definition")
+    identity, inequality, problem = _of("identity"), _of("inequality"), _of("problem")
+    lemma, step, theorem, corollary = _of("lemma"), _of("step"), _of("theorem"), _of("corollary")
+    bound, order, table, claim = _of("bound"), _of("order"), _of("table"), _of("claim")
+    algorithm, partition = _of("algorithm"), _of("partition")

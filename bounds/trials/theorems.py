@@ -195,7 +195,7 @@ def _unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
         return f"it needs clients of equal weight, {1 / problem.M:.3g}; here weights are {low:.3g} to {high:.3g}"
     if Property.INDEPENDENT_COMPRESSORS in given and shared:
         return f"it needs clients that compress independently; here compressor = {compressor}, one for all"
-    if not given.keys() & _OF_NOISE and (number("sigma") or 0) > 0 and statement.paper in plugins.packages():
+    if not given.keys() & _OF_NOISE and (number("sigma") or 0) > 0:
         return f"it assumes nothing about noise: it is about exact gradients; here sigma = {number('sigma'):.3g}"
     if Property.COMPRESSION_DRIFT in given and shared is False:
         return f"it is known here for one mask for all clients (G_q = 0); here compressor = {compressor}"

@@ -60,8 +60,6 @@ def read(
     dealt = {} if as_given else {"partition": partition or "iid", "clients": clients or CLIENTS}
     if "record" in rest:
         rest["record"] = tuple(rest["record"])
-    if source is not None:
-        algorithm_settings["from"] = str(Path(source).resolve())
     if isinstance(data.get("test"), str):
         data["test"] = str(Path(data["test"]).resolve())
     return Setup(

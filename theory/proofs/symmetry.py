@@ -349,7 +349,8 @@ def rounded(function: Any) -> str:
     over, under = function.numer.as_expr(), function.denom.as_expr()
     if function.numer.is_ground and function.denom.is_ground:
         return f"{float(over / under):.4g}"
-    p, q = (str(sympy.expand(one / function.denom.LC).evalf(4)) for one in (over, under))
+    whole = re.compile(r"(?<=\d)\.0(?!\d)|\b1\.0\*")  # 3.0 is 3, and 1.0*M is M
+    p, q = (whole.sub("", str(sympy.expand(one / function.denom.LC).evalf(4))) for one in (over, under))
     return p if function.denom.is_ground else f"({p})/({q})"
 
 
