@@ -74,7 +74,6 @@ class InCoq:
     names     of the theorems
     rests_on  kind of premise -> what `Print Assumptions` prints
     instance  whether numbers are known for which all hypotheses hold, for each theorem
-    counted   how many of the theorems do not suppose what a recursion says of all rounds
     """
 
     statement: str
@@ -82,7 +81,6 @@ class InCoq:
     names: tuple[str, ...]
     rests_on: Mapping[str, tuple[str, ...]]
     instance: bool
-    counted: int
 
 
 SHOWN = {
@@ -90,7 +88,6 @@ SHOWN = {
     "rule": "rules",
     "algorithm": "algorithms",
     "inference": "inferences in words",
-    "recursion": "what a recursion says of all rounds",
     "member": "sums over a family",
     "meaning": "meanings",
     "defined": "divisors",
@@ -108,8 +105,7 @@ def in_coq(checked: Checked) -> list[InCoq]:
             rests_on = {t: tuple(sorted(said for k, said in premises if k == kind)) for kind, t in SHOWN.items()}
             shown = {title: names for title, names in rests_on.items() if names}
             instance = all(one.instance is not None for one in own.values())
-            counted = sum(one.counted for one in own.values())
-            found.append(InCoq(e.statement, e.kind, tuple(own), shown, instance, counted))
+            found.append(InCoq(e.statement, e.kind, tuple(own), shown, instance))
     return found
 
 
@@ -129,7 +125,7 @@ def _agreed(verdicts: Iterable[tuple[str, str, str, Verdict]], about: Collection
         proofs = record_of(paper).theorems.items()
         if verdict.status in (Status.PROVED, Status.CONDITIONAL):
             own_proofs = {name: one for name, one in proofs if (one.statement, one.kind) == (id_, kind)}
-            theorems |= {name for name, one in own_proofs.items() if one.counted and one.digest in verdict.theorems}
+            theorems |= {name for name, one in own_proofs.items() if one.digest in verdict.theorems}
         if verdict.uncertified:
             without_certificate[id_] = None
         if there < own:

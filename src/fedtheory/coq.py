@@ -61,11 +61,6 @@ class Accepted:
     premises: tuple[tuple[str, str], ...]
     instance: Mapping[str, str] | None
 
-    @property
-    def counted(self) -> bool:
-        """Whether it counts as a theorem: it does not suppose what a recursion of one round says of all rounds."""
-        return all(kind != "recursion" for kind, _ in self.premises)
-
 
 @dataclass(frozen=True)
 class Record:
@@ -187,8 +182,7 @@ _HEAD = """(* {title}: the steps of the proofs of its statements, and these as t
    these numbers, of a round or of each round of a run, satisfy the hypotheses of its section, they satisfy the claim.
    What it does not certify: that the numbers are what they are named after (no algorithm, no expectation and no function
    is defined here); that a hypothesis `rule_...` is an instance of the rule with its name; that a hypothesis `claim_...`,
-   another statement, holds, or that the proof of the statement stands.  A theorem with a hypothesis `recursion_...`
-   supposes what a recursion of one round says of all rounds, and is not counted as one.
+   another statement, holds, or that the proof of the statement stands.
    Theorems about the algorithms themselves are in theory/kernel. *)
 """
 
@@ -235,8 +229,7 @@ def export(
         found = certificates(paper, steps, tell)
         texts[f"{paper}.v"] = text(paper, steps, found, proofs[paper])
         there = sum(step.digest in found for step in own)
-        counted = sum(one.counted for proof in proofs[paper] for one in proof.theorems)
-        told.append(f"{paper}.v: {there} of {len(own)} steps, {counted} theorems about quantities")
+        told.append(f"{paper}.v: {there} of {len(own)} steps, {len(_texts(proofs[paper]))} theorems about quantities")
     texts["_CoqProject"] = "\n".join(['-Q . ""', *texts]) + "\n"
     for name, content in texts.items():
         write(folder / name, content.encode())

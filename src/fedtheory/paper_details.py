@@ -107,8 +107,7 @@ def _in_coq(own: Sequence[Checked]) -> str:
         "Each conclusion of these proofs, which stand, is a theorem in Coq about numbers of a round or a run. Its",
         "hypotheses are the conditions and definitions of its statement, what the quantities of a run are, and what",
         "`Print Assumptions` prints here. *Sums over a family*: what holds for each client or step, summed over them.",
-        "*Meanings*: quantities as means of products of vectors. *Instance*: numbers for which all hypotheses hold.",
-        "A theorem that supposes what a recursion says of all rounds is not counted.\n",
+        "*Meanings*: quantities as means of products of vectors. *Instance*: numbers for which all hypotheses hold.\n",
         "| id | proof | theorems | rests on | instance |",
         "|---|---|---:|---|---|",
     ]
@@ -117,7 +116,7 @@ def _in_coq(own: Sequence[Checked]) -> str:
             "; ".join(f"{title}: {', '.join(names)}" for title, names in one.rests_on.items()) or "nothing else"
         )
         known = "yes" if one.instance else "none known"
-        lines.append(f"| `{one.statement}` | {one.kind} | {one.counted} | {rests_on} | {known} |")
+        lines.append(f"| `{one.statement}` | {one.kind} | {len(one.names)} | {rests_on} | {known} |")
     return "\n".join(lines) + "\n" if found else ""
 
 

@@ -165,7 +165,6 @@ THEOREMS = {
     "sfl_lemma5_1": coq.Accepted("sfl.lemma5", "ledger", "e", (("claim", "sfl.eq1"), ("rule", "Young")), {"x": "1"}),
     "sfl_lemma5_2": coq.Accepted("sfl.lemma5", "ledger", "g", (("meaning", "x"), ("rule", "Jensen")), None),
     "sfl_lemma9": coq.Accepted("sfl.lemma9", "ledger", "h", (), {}),
-    "sfl_lemma5_3": coq.Accepted("sfl.lemma5", "ledger", "i", (("recursion", "induction over the rounds"),), None),
     "sfl_lemma5_repair": coq.Accepted("sfl.lemma5", "repair", "e", (), {}),
 }
 
@@ -183,8 +182,6 @@ def test_who_agrees_in_words(monkeypatch) -> None:
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "certificate, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken))) == ""
     assert agreed.opinions(checked("sfl.lemma5", ("units", Verdict(Status.PROVED, "")))) == ""
-    supposes = replace(proved, theorems=("i",))  # what a recursion says of all rounds: not counted
-    assert agreed.opinions(checked("sfl.lemma5", ("ledger", supposes))) == "certificate, Coq"
     part = Verdict(Status.CONDITIONAL, "", steps=("a", "d"), uncertified=("x real: nothing => x <= 1",))
     assert (
         agreed.opinions(checked("sfl.lemma5", ("ledger", part)))
@@ -220,7 +217,7 @@ def test_what_theorems_rest_on(monkeypatch) -> None:
     monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
     proved = Verdict(Status.PROVED, "", theorems=("e", "g"))
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", proved)))
-    assert (found.names, found.instance, found.counted) == (("sfl_lemma5_1", "sfl_lemma5_2"), False, 2)
+    assert (found.names, found.instance) == (("sfl_lemma5_1", "sfl_lemma5_2"), False)
     assert found.rests_on == {"claims": ("sfl.eq1",), "rules": ("Jensen", "Young"), "meanings": ("x",)}
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, theorems=("e",)))))
     assert (found.names, found.instance) == (("sfl_lemma5_1",), True)

@@ -62,7 +62,6 @@ Kind = Literal[
     "member",
     "inference",
     "run",
-    "recursion",
 ]
 _NAMED: tuple[Kind, ...] = ("claim", "rule", "algorithm")  # the name of such a hypothesis says what it stands for
 
@@ -74,8 +73,7 @@ class Hypothesis:
     name        in Coq
     kind        what kind of premise it is; `defined`: a divisor is not zero; `meaning`: a quantity as a mean of products;
                 `member`: a fact that holds for each member of a family, summed over the family;
-                `run`: what a quantity of a run is, such as the value in the first round;
-                `recursion`: what a recursion of one round says of a run, which no lemma of sequences.v proves here
+                `run`: what a quantity of a run is, such as the value in the first round
     stands_for  the id of a statement, the name of a rule, or words
     says        relations; the last follows from those before it
     each        which of these hold in each round; none if empty
@@ -117,11 +115,6 @@ class Theorem:
     proved: frozenset[str] = frozenset()
 
     @property
-    def counted(self) -> bool:
-        """Whether it counts as a theorem: it does not suppose what a recursion of one round says of all rounds."""
-        return all(one.kind != "recursion" for one in self.hypotheses)
-
-    @property
     def digest(self) -> str:
         """A short name for what the theorem says: its variables, its hypotheses but for divisors, and its claim."""
         kept = [one for one in self.hypotheses if one.kind != "defined"]
@@ -137,7 +130,8 @@ def theorems(argument: Argument, name: str, known: Collection[str] = ()) -> list
 
     known   digests of steps that have a certificate
 
-    Raises ValueError for an expression that has no form in Coq.
+    Raises ValueError for an expression that has no form in Coq, and for what a recursion of one round says of a run if no
+    lemma of sequences.v proves it: as a hypothesis it would suppose the theorem.
     """
     several = len(argument.conclusions) > 1
     return [
@@ -405,12 +399,13 @@ class _Section:
             return self._over_rounds(fact, over)
         match fact.how:
             case Said(source, of):
-                recursion = (
-                    any(not catalogue.find(one).gives for one in catalogue.find(source).assumes) if of else False
-                )
-                return self._from(of, "recursion" if recursion else self._kind_of(source) or "condition", source, fact)
+                if of and any(not catalogue.find(one).gives for one in catalogue.find(source).assumes):
+                    raise ValueError(f"{_OF_RUNS}: {source}")
+                return self._from(of, self._kind_of(source) or "condition", source, fact)
             case Inferred(reason, of, kind, by):
-                return self._from(of, "recursion" if by is WITHOUT_LEMMA else kind, reason, fact)
+                if by is WITHOUT_LEMMA:
+                    raise ValueError(f"{_OF_RUNS}: {reason}")
+                return self._from(of, kind, reason, fact)
             case Combined(parts):
                 return self._sum(fact, [self._part(one) for one in parts])
             case OfForms(parts, after, under):
@@ -971,6 +966,7 @@ class _Section:
         return self._same(fact, (quantity, value), self._shown_by(f"{quantity} <= {value}", proof))
 
 
+_OF_RUNS = "no lemma in Coq says of all rounds what its proof infers from one"
 _ROUND = "r'"
 _EACH = f"forall {_ROUND} : nat, "
 _RECURSIONS = ("telescope", "average", "last", "lemma")
