@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedtheory.coq import record_of
-from fedtheory.theory.proofs import algorithms, scenes
+from fedtheory.theory.proofs import algorithms, every_record, scenes
 from fedtheory.theory.statement import Status, Verdict
 from fedtheory.verification import Checked
 
@@ -63,6 +63,7 @@ def constants(papers: Iterable[str]) -> tuple[int, int]:
     counts = []
     for paper in papers:
         kept = {k: one["upper"] for k, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
+        kept |= every_record.on_file(paper)
         counts.append((len(kept.items() & record_of(paper).constants.items()), len(kept)))
     return sum(accepted for accepted, _ in counts), sum(on_file for _, on_file in counts)
 

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 
+from fedtheory.bounds import worst_cases
 from fedtheory.brackets import needed
 from fedtheory.composed import Composed, composed_of
 from fedtheory.figures.files import whole, writable, write
 from fedtheory.plugins import packages
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs import algorithms, kernel, library, premises, scenes, squares
+from fedtheory.theory.proofs import algorithms, every_lemma, every_record, kernel, library, premises, scenes, squares
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.certificates import Certificate, read, write as write_certificates
 from fedtheory.theory.proofs.composition import Theorem
@@ -39,6 +40,9 @@ from fedtheory.verification import evidence, measurements_of
 KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate", "counterexample", "run")
 # Steps of these proofs have no certificate: the search finds no products that add up; fig3 has cube roots
 WITHOUT = ("fedcom.corE10.corrected", "fedcom.rem7", "fedcom.rem8.corrected", "sfl.fig3")
+
+# Its polynomials are positive by too little for a short proof
+WITHOUT_FOR_EVERY_COUNT = ("sfl.eq70 S=2 K=1 L=1 mu=1/10 sigma=0 eta_tilde=1/6: sampling",)
 
 _CONSTANTS = 10  # in a file: most take less than a second, the largest some ten
 
@@ -68,7 +72,8 @@ class Record:
 
     steps      digests of steps
     theorems   by their names in Coq
-    constants  key of the programme of a best constant -> the upper end of its bracket
+    constants  key of the programme of a best constant -> the upper end of its bracket; name of a constant for every
+               number of clients -> digest of what is on file of it
     """
 
     steps: frozenset[str] = frozenset()
@@ -302,22 +307,35 @@ def accept(
 
 
 def accept_constants(paper: str, tell: Progress | None = None) -> dict[str, str]:
-    """Have Coq check the brackets of a paper's best constants, and write what it accepts.  Returns what it refuses.
+    """Have Coq check the proofs of a paper's best constants, and write what it accepts.  Returns what it refuses.
 
     Raises FileNotFoundError without coqc.
     """
-    kept, uppers, lemmas = scenes.kept(paper), dict[str, str](), dict[str, str]()
+    kept, found, lemmas = scenes.kept(paper), dict[str, tuple[str, str]](), dict[str, str]()
     for _, programme in needed(paper):
         key = scenes.key(programme)
-        if isinstance(kept.get(key), dict) and key not in uppers:
-            uppers[key] = kept[key]["upper"]
-            lemmas[f"constant_{key}"] = squares.lemma(f"constant_{key}", programme, scenes.read(kept[key], programme))
+        if isinstance(kept.get(key), dict) and (name := f"constant_{key}") not in lemmas:
+            found[name] = key, kept[key]["upper"]
+            lemmas[name] = squares.lemma(name, programme, scenes.read(kept[key], programme))
+    for number, (key, best) in enumerate(constants_for_every_count(paper)):
+        if key not in WITHOUT_FOR_EVERY_COUNT:
+            name = f"for_every_count_{number}"
+            found[name] = key, every_record.on_file(paper)[key]
+            lemmas[name] = every_lemma.lemma(name, best.search.above, best.proof)
     with TemporaryDirectory() as folder:
         library.prepared(Path(folder))
         refused = kernel.answers(lemmas, Path(folder), "constants", squares.PRELUDE, _CONSTANTS, tell).refused
-    accepted = {key: upper for key, upper in uppers.items() if f"constant_{key}" not in refused}
+    accepted = dict(own for name, own in found.items() if name not in refused)
     _write(paper, replace(record_of(paper), constants=accepted))
     return dict(refused)
+
+
+def constants_for_every_count(paper: str) -> Iterator[tuple[str, every_record.Best]]:
+    """A paper's best constants for every number of clients, each checked, by their names on file."""
+    rounds = worst_cases.rounds(paper)
+    for entry, told in every_record.kept(paper).items():
+        for one in every_record.read(entry, told or {}, rounds):
+            yield f"{entry}: {one.term}", one
 
 
 def _keep(paper: str, found: Mapping[str, Certificate]) -> None:

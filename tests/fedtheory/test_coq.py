@@ -15,7 +15,7 @@ import pytest
 
 from fedtheory import agreed, coq
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs import kernel, library, premises, scenes
+from fedtheory.theory.proofs import every_record, kernel, library, premises, scenes
 from fedtheory.theory.proofs.certificates import read
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent
@@ -42,8 +42,12 @@ def test_every_recorded_step_has_a_certificate(paper) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_best_constant_on_file_is_recorded(paper) -> None:
     kept = {key: one["upper"] for key, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
-    assert coq.record_of(paper).constants == kept != {}
-    assert agreed.constants([paper]) == (len(kept), len(kept))
+    every, without = every_record.on_file(paper), set(coq.WITHOUT_FOR_EVERY_COUNT)
+    assert (
+        kept and every and coq.record_of(paper).constants == kept | {k: v for k, v in every.items() if k not in without}
+    )
+    both = len(kept) + len(every)
+    assert agreed.constants([paper]) == (both - len(every.keys() & without), both)
 
 
 def test_a_paper_without_a_record_has_an_empty_one() -> None:
@@ -99,6 +103,7 @@ def test_best_constants_that_coq_accepts_are_recorded_beside_the_steps(tmp_path,
     coq._write("fedcom", coq.Record(frozenset({"a"})))
     own = sorted(islice(coq.needed("fedcom"), 12), key=lambda one: len(one[1].vectors))[:2]
     monkeypatch.setattr(coq, "needed", lambda paper: own)
+    monkeypatch.setattr(coq, "constants_for_every_count", lambda paper: ())
     prepared = tmp_path / "library"
     prepared.mkdir()
     library.prepared(prepared)  # once for both calls

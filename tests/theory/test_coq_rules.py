@@ -12,9 +12,10 @@ import pytest
 import sympy
 from sympy import Rational
 
+from fedtheory.bounds import worst_cases
 from fedtheory.brackets import needed
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs import enumerations, rules, scenes, sequences, squares
+from fedtheory.theory.proofs import enumerations, every_lemma, every_record, rules, scenes, sequences, squares
 from fedtheory.theory.proofs.library import FILES, against, prepared
 from fedtheory.theory.proofs.tight import Bracket, Instance, Programme, quadratic
 from fedtheory.theory.sfl.checks.samples import lemmas
@@ -44,7 +45,7 @@ def accepts(folder, prelude, lemma):
 
 
 # why: the check computes to false; the claim, or a condition, is another one; no linear combination of what is known
-_WHY = re.compile(r'expected to have type\s+"(proves|given)|Unable to unify|Cannot find witness')
+_WHY = re.compile(r'expected to have type\s+"(proves|given|0 <=)|Unable to unify|Cannot find witness')
 
 
 def refuses(folder, prelude, lemma):
@@ -188,6 +189,40 @@ def test_a_small_bracket_is_accepted_and_refused_with_another_number(folder):
     assert refuses(folder, squares.PRELUDE, squares.lemma("small", with_negative, proved(1, value=-1)))
     assert refuses(folder, squares.PRELUDE, lemma.replace("4 * (1 * ip v_y v_y)", "3 * (1 * ip v_y v_y)"))
     assert refuses(folder, squares.PRELUDE, lemma.replace("0 <= -1 * n_f", "0 <= 1 * n_f"))
+
+
+def for_every_count(entry, term="all terms"):
+    """The family and the certificate of a constant on file."""
+    told = {term: every_record.kept(entry.partition(".")[0])[entry][term]}
+    (one,) = every_record.read(entry, told, worst_cases.rounds(entry.partition(".")[0]))
+    return one.search.above, one.proof
+
+
+FORMULA = "fedcom.lemmaD1.corrected tau=1 L=1 q=1 eta=1/2 sigma=0"  # (M + 1)/(M + 2)
+
+
+def test_a_constant_for_every_number_of_clients_is_stated_with_m_as_a_variable():
+    text = every_lemma.lemma("formula", *for_every_count(FORMULA))
+    assert "(M : R),\n  2 <= M ->\n  0 <= " in text and "<= (((1) * M + (1)) / (((1) * M + (2)))) * (" in text
+    assert " M " not in every_lemma.lemma(
+        "steady", *for_every_count("fedbcgd.lemma6.corrected T=1 beta=1 eta_tilde=1 sigma=0 K=M")
+    )
+
+
+@needs_coq
+@pytest.mark.slow
+def test_constants_for_every_number_of_clients_are_accepted_and_refused_with_other_numbers(folder):
+    family, found = for_every_count(FORMULA)
+    sampled = for_every_count("fedbat.eq64.corrected K=2 tau=1 L=1 q=1/2 sigma=0 eta_t=1")  # a pivot is 0 for M = 2
+    for own in ((family, found), sampled):
+        assert accepts(folder, squares.PRELUDE, every_lemma.lemma("own", *own))
+    lemma = every_lemma.lemma("own", family, found)
+    for right, wrong in (("2 <= M", "-2 <= M"), ("0 <= (-1)", "0 <= (-2)"), ("<= (((1) * M + (1))", "<= (((1) * M)")):
+        assert right in lemma and refuses(folder, squares.PRELUDE, lemma.replace(right, wrong))
+    more = {name: x * 2 for name, x in found.multipliers.items()}
+    for other in (replace(found, constant=found.constant / 2), replace(found, multipliers=more)):
+        with pytest.raises(ValueError, match="expected one that is >= 0"):
+            every_lemma.lemma("own", family, other)
 
 
 @needs_coq

@@ -45,15 +45,15 @@ class Certificate:
 def proves(family: Family, found: Certificate) -> bool:
     """Whether the certificate proves its constant for every number of clients, exactly."""
     used = found.multipliers
-    if not used.keys() <= family.conditions.keys() or not all(nonnegative(x) and _finite(x) for x in used.values()):
+    if not used.keys() <= family.conditions.keys() or not all(nonnegative(x) and finite(x) for x in used.values()):
         return False
-    rest = _rest(family, found)
-    if any(c for part, c in rest.items() if isinstance(part, str)) or not all(map(_finite, rest.values())):
+    rest = rest_of(family, found)
+    if any(c for part, c in rest.items() if isinstance(part, str)) or not all(map(finite, rest.values())):
         return False
-    return _semidefinite(_matrix(rest, sorted({name for part in rest for name in part})))
+    return _semidefinite(matrix_of(rest, sorted({name for part in rest for name in part})))
 
 
-def _rest(family: Family, found: Certificate) -> dict[Any, Any]:
+def rest_of(family: Family, found: Certificate) -> dict[Any, Any]:
     """constant * amount - objective - the conditions times their multipliers."""
     rest: dict[Any, Any] = {}
     parts = [(found.constant, family.amount), (-FIELD.one, family.objective)]
@@ -63,7 +63,8 @@ def _rest(family: Family, found: Certificate) -> dict[Any, Any]:
     return {part: c for part, c in rest.items() if c}
 
 
-def _matrix(form: Form, names: Sequence[str]) -> list[list[Any]]:
+def matrix_of(form: Form, names: Sequence[str]) -> list[list[Any]]:
+    """The symmetric matrix of a form in the products of these vectors."""
     place = {name: i for i, name in enumerate(names)}
     found = [[FIELD.zero] * len(names) for _ in names]
     for (a, b), c in form.items():
@@ -91,7 +92,7 @@ def _semidefinite(matrix: list[list[Any]]) -> bool:
     return True
 
 
-def _finite(function: Any) -> bool:
+def finite(function: Any) -> bool:
     """Whether a rational function has no pole where M >= 2."""
     return bool(function.denom.is_ground) or (sign_of(function.denom) != 0 and function.denom(2) != 0)
 
@@ -352,9 +353,9 @@ def needed(family: Family, found: Instances) -> Any:
     names = sorted({name for pair in found.products for name in pair})
     twice = {(a, b): c if a == b else 2 * c for (a, b), c in found.products.items()}
     ratio = found.at(family.objective) / amount if (amount := found.at(family.amount)) else None
-    if ratio is None or not all(map(_finite, (*every, *conditions, ratio))) or not nonnegative(amount):
+    if ratio is None or not all(map(finite, (*every, *conditions, ratio))) or not nonnegative(amount):
         return None
-    return ratio if all(map(nonnegative, conditions)) and _semidefinite(_matrix(twice, names)) else None
+    return ratio if all(map(nonnegative, conditions)) and _semidefinite(matrix_of(twice, names)) else None
 
 
 def close(constant: Any, least: Any) -> bool:
@@ -395,7 +396,7 @@ def _complementary(family: Family, proof: Certificate) -> Instances | None:
     names = sorted({name for form in forms for part in form if isinstance(part, tuple) for name in part})
     values = sorted({part for form in forms for part in form if isinstance(part, str)})
     domain = FIELD.to_domain()
-    rest = DomainMatrix(_matrix(_rest(family, proof), names), (len(names),) * 2, domain)
+    rest = DomainMatrix(matrix_of(rest_of(family, proof), names), (len(names),) * 2, domain)
     kernel = rest.nullspace().to_list()
     pairs = [(i, j) for i in range(len(kernel)) for j in range(i, len(kernel))]
     place = {name: i for i, name in enumerate(names)}

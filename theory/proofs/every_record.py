@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from hashlib import sha256
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,15 @@ def kept(paper: str) -> Mapping[str, Mapping[str, Told] | None]:
     file = file_of(paper)
     found: Mapping[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     return found
+
+
+def on_file(paper: str) -> dict[str, str]:
+    """A name for each constant on file, of its entry and its term -> a digest of what is told of it."""
+    return {
+        f"{entry}: {term}": sha256(json.dumps(told).encode()).hexdigest()[:16]
+        for entry, terms in kept(paper).items()
+        for term, told in (terms or {}).items()
+    }
 
 
 def text(entries: Mapping[str, Mapping[str, Told]]) -> str:
@@ -227,6 +237,3 @@ def _told(function: Any) -> list[list[int]]:
 def _read(told: Any) -> Any:
     over, under = (FIELD.ring.from_dict({(n,): QQ(c) for n, c in enumerate(part) if c}) for part in told)
     return FIELD(over) / FIELD(under)
-
-
-__all__ = ["Best", "best", "checked", "entry_of", "file_of", "found", "kept", "numbers_of", "read", "searches", "text"]

@@ -23,7 +23,7 @@ from fedtheory.theory.proofs.gram import Quadratic, summed
 from fedtheory.theory.proofs.tight import Bracket, Programme
 
 PRELUDE = """\
-Require Import Reals List QArith rules squares.
+Require Import Reals Lra List QArith rules squares.
 Import ListNotations.
 Open Scope R_scope.
 """
@@ -41,8 +41,8 @@ class _Places:
 
     def said(self, form: Quadratic) -> str:
         """A form as a statement says it."""
-        parts = [f"{_real(c)} * ip {self.vectors[a]} {self.vectors[b]}" for (a, b), c in form.products.items()]
-        parts += [f"{_real(c)} * {self.numbers[name]}" for name, c in form.numbers.items()]
+        parts = [f"{real(c)} * ip {self.vectors[a]} {self.vectors[b]}" for (a, b), c in form.products.items()]
+        parts += [f"{real(c)} * {self.numbers[name]}" for name, c in form.numbers.items()]
         return " + ".join(parts) or "0"
 
     def data(self, form: Quadratic) -> str:
@@ -70,7 +70,7 @@ def statement(programme: Programme, upper: Fraction, used: Iterable[str]) -> str
     variables += [f"({' '.join(at.vectors.values())} : V)"] if at.vectors else []
     variables += [f"({' '.join(at.numbers.values())} : R)"] if at.numbers else []
     given = [f"0 <= {at.said(programme.conditions[condition])} ->" for condition in used]
-    claim = f"{at.said(programme.objective)} <= {_real(upper)} * ({at.said(programme.amount)})"
+    claim = f"{at.said(programme.objective)} <= {real(upper)} * ({at.said(programme.amount)})"
     return "\n  ".join([f"forall {' '.join(variables)},", *given, claim])
 
 
@@ -152,10 +152,10 @@ def _dominant(exact: Sequence[Sequence[Fraction]], bits: int, factor: Sequence[S
 
 
 def _places(programme: Programme) -> _Places:
-    return _Places(_named("v", programme.vectors), _named("n", programme.values))
+    return _Places(named("v", programme.vectors), named("n", programme.values))
 
 
-def _named(kind: str, names: Sequence[str]) -> dict[str, str]:
+def named(kind: str, names: Sequence[str]) -> dict[str, str]:
     """A name in Coq for each of these: its letters and digits, after a kind that no word of Coq starts with."""
     found: dict[str, str] = {}
     for name in names:
@@ -166,7 +166,8 @@ def _named(kind: str, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _real(c: Fraction) -> str:
+def real(c: Fraction) -> str:
+    """A fraction as a real number in Coq."""
     return str(c.numerator) if c.denominator == 1 else f"{c.numerator} / {c.denominator}"
 
 

@@ -441,3 +441,10 @@ Proof.
   rewrite !shown_ok, written_ok. replace (Q2R (-1)) with (-1) in E by (unfold Q2R; simpl; field). lra.
 Qed.
 End Sound.
+
+(* ---- Polynomials in M - 2 without negative coefficients, over a power of M - 1 ---- *)
+
+Ltac grows :=
+  repeat first
+    [lra | apply Rle_mult_inv_pos | apply Rplus_le_lt_0_compat | apply Rplus_le_le_0_compat | apply Rmult_le_pos
+    | apply Rmult_lt_0_compat | apply pow_le | apply pow_lt].
