@@ -355,7 +355,7 @@ def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         found.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        found.update(array.reshape(-1).view(np.uint8))
+        found.update(array.reshape(-1).view(np.uint8).data)
     return found.hexdigest()
 
 
