@@ -127,14 +127,15 @@ def tests(device: str) -> dict[str, Any]:
 
 def middle_training(device: str, batching: str, small: bool, model: str = "LeNet-5") -> Setup:
     """FedBAT on generated images."""
+    clients = 4 if small else 20
     return Setup(
         data={
-            "name": "generated", "shape": [3, 32, 32], "train": 2000, "test": 500,
-            "partition": "dirichlet", "clients": 20, "alpha": 0.6,
+            "name": "generated", "shape": [3, 32, 32], "train": 100 * clients, "test": 25 * clients,
+            "partition": "dirichlet", "clients": clients, "alpha": 0.6,
         },
         network={"model": model, "batch": BATCH, "device": device, "batching": batching},
-        algorithm={"name": "FedBAT", "tau": 5, "K": 10, "eta": 0.05},
-        rounds=4 if small else 30,
+        algorithm={"name": "FedBAT", "tau": 5, "K": clients // 2, "eta": 0.05},
+        rounds=10 if small else 30,
         every=2,
     )  # fmt: skip
 

@@ -25,14 +25,13 @@ import numpy as np  # isort: skip
 import torch
 
 from benchmarks.gpu import digest_of_code
+from fedtheory import training
 from fedtheory.bounds import presets
 from fedtheory.bounds.communication import cost
 from fedtheory.bounds.presets import Preset
-from fedtheory.simulations.arrays import like
-from fedtheory.simulations.draws import Draws
-from fedtheory.simulations.engine import RunState, local_steps_of
+from fedtheory.simulations.engine import RunState
 from fedtheory.simulations.networks import setup as setups
-from fedtheory.simulations.networks.problem import Network, fastest
+from fedtheory.simulations.networks.problem import fastest
 from fedtheory.simulations.networks.setup import Setup
 from fedtheory.tables import setups_of
 
@@ -48,42 +47,25 @@ def cpu_seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def a_step(net: Network) -> float:
-    """Seconds of one client's gradient."""
-    client = np.zeros((1, 1), np.int64)
-    x = like(net.start(0)[None, None, None], net.example)
-    draw = Draws.of_seeds(np.zeros(1, np.int64), 0).of(client, 1).step(0)
-    return min(cpu_seconds(lambda: net.gradient(x, client, draw)) for _ in range(2))
-
-
 def timed(setup: Setup) -> dict[str, Any]:
     """The seconds of a round and of a measurement of a training, measured or estimated."""
     net = setup.problem()
     method = setup.method(net)
     spent = cost(method, net).clients
-    steps = local_steps_of(method) if net.steps is None else float(net.steps.mean())
-    step = a_step(net)
+    pace = training.pace(net, method, setup.record, time.process_time)
+    expected, steps, size = pace.round, pace.local_steps, 20.0 * spent * net.d
     found: dict[str, Any] = {"d": net.d, "clients": spent, "local steps": steps, "batching": "loop"}
-    expected, size = step * spent * steps, 20.0 * spent * net.d
     if expected > LIMIT or size > MEMORY:
-        large = f"memory of {size / 1e9:.3g} GB" if size > MEMORY else f"{spent * steps:.5g} steps of {step:.2g} s"
+        large = f"memory of {size / 1e9:.3g} GB" if size > MEMORY else f"{spent * steps:.5g} steps of {pace.step:.2g} s"
         found |= {"seconds a round": expected, "too large": f"{large} a round"}
     else:
         way, _ = fastest(net, 1 if getattr(method, "sequential", False) else spent)
         net = replace(net, batching=way)
         running = RunState(net, method, rounds=ROUNDS, x0=net.start(0), record=(), at=[0])
         found |= {"seconds a round": min(cpu_seconds(running.advance) for _ in range(ROUNDS)), "batching": way}
-    tests, recorded = len(net.data.test_labels), setup.record
-    passes = {
-        "value": len(net.data.labels),
-        "grad_sq": 3 * len(net.data.labels),
-        "test_value": tests,
-        "accuracy": tests,
-    }
-    forward = step / 3 / int(net.batch or 1)
-    if (measurement := forward * sum(passes[name] for name in recorded)) > LIMIT:
-        return found | {"seconds a measurement": measurement, "measurement": "estimated"}
-    looked = cpu_seconds(lambda: RunState(net, method, rounds=1, x0=net.start(0), record=recorded, at=[0]))
+    if pace.measurement > LIMIT:
+        return found | {"seconds a measurement": pace.measurement, "measurement": "estimated"}
+    looked = cpu_seconds(lambda: RunState(net, method, rounds=1, x0=net.start(0), record=setup.record, at=[0]))
     return found | {"seconds a measurement": looked, "measurement": "measured"}
 
 

@@ -3,7 +3,7 @@
 No constant of a network's loss is certified, and smoothness does not even hold everywhere.  So this is no check: the
 numbers in the bounds are estimates at a few points of the training, and the result says how far the theorems are from
 practice.  Two trainings stand beside each bound: one with a step size that trains well, which no theorem admits, and one
-with the step size at which the bound is smallest.
+with the step size at which the bound is smallest.  A seed fixes the starting point and all draws.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _KEPT = 1500  # coordinates of 6090 that are sent: q is about 3
 _BLOCKS = 2
 _AT = (0, 20, ROUNDS)  # rounds at which the constants are estimated
 _EVERY = 4  # rounds between measurements of the gradient
+SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -154,20 +155,20 @@ class Beside:
     bound: Value
 
 
-def beside(name: str) -> Beside:
+def beside(name: str, seed: int) -> Beside:
     """Train twice, estimate, and evaluate the method's theorem."""
     from fedtheory.simulations.networks.problem import threads_of
 
     with threads_of(1):  # so small a network is faster with one
-        return _beside(METHODS[name])
+        return _beside(METHODS[name], seed)
 
 
-def _beside(method: Method) -> Beside:
+def _beside(method: Method, seed: int) -> Beside:
     from fedtheory.simulations.networks.estimates import Estimates
 
     net = network()
-    x0 = net.start(0)
-    at, practised = _trained(method, method.practised)
+    x0 = net.start(seed)
+    at, practised = _trained(method, method.practised, seed)
     largest = {f.name: max(getattr(one, f.name) for one in at.values()) for f in fields(Estimates)}
     first = at[0]
     numbers = largest | {"het_start": first.zeta**2, "grads": first.grads}
@@ -183,21 +184,29 @@ def _beside(method: Method) -> Beside:
         tuned = tune(method.statement, **values)
         own = method.algorithm(1.0).symbols(net)
         bound, eta = tuned.best, float(learning_rate(statement, np.array(tuned.step_size), **(own | values)))
-    _, admitted = _trained(method, eta, estimate=False)
+    _, admitted = _trained(method, eta, seed, estimate=False)
     return Beside(at, practised, eta, admitted, bound)
 
 
-def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
+@cache
+def _at_start(seed: int) -> Estimates:
+    """The estimates before the first round, the same for all methods."""
+    from fedtheory.simulations.networks.estimates import estimates
+
+    return estimates(network(), network().start(seed))
+
+
+def _trained(method: Method, eta: float, seed: int, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
     """A training: estimates at some rounds, and the mean squared gradient norm, or the smallest, as the theorem has it."""
     from fedtheory.simulations.networks.estimates import estimates
 
     net = network()
     algorithm, at = method.algorithm(eta), [*range(0, ROUNDS, _EVERY), ROUNDS]
-    running = RunState(net, algorithm, rounds=ROUNDS, seeds=[0], x0=net.start(0), record=("grad_sq",), at=at)
+    running = RunState(net, algorithm, rounds=ROUNDS, seeds=[seed], x0=net.start(seed), record=("grad_sq",), at=at)
     found: dict[int, Estimates] = {}
     while True:
         if estimate and running.round in _AT:
-            found[running.round] = estimates(net, on_host(running.x)[0, 0])
+            found[running.round] = estimates(net, on_host(running.x)[0, 0]) if running.round else _at_start(seed)
         if not running.advance():
             break
     series = running.dataset().grad_sq.values.ravel()
@@ -210,8 +219,8 @@ def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[in
 _NUMBERS = ("L", "sigma", "zeta", "G")
 
 
-def _measured(method: str) -> Numbers:
-    found = beside(method)
+def _measured(method: str, seed: int) -> Numbers:
+    found = beside(method, seed)
     numbers = {f"{n} in round {r}, an estimate": [getattr(at, n)] for r, at in found.at.items() for n in _NUMBERS}
     numbers |= {f"term of the bound: {term}": [float(value)] for term, value in found.bound.terms.items()}
     return numbers | {
@@ -223,12 +232,22 @@ def _measured(method: str) -> Numbers:
     }
 
 
+def _point(method: str, seed: int) -> str:
+    return f"{method}, seed {seed}"
+
+
+def over_seeds(numbers: Mapping[str, Numbers]) -> dict[str, Numbers]:
+    """The numbers of the study by method, for each name one of each seed, in the order of SEEDS."""
+    own = {name: [numbers[_point(name, seed)] for seed in SEEDS] for name in METHODS}
+    return {name: {what: [one[what][0] for one in every] for what in every[0]} for name, every in own.items()}
+
+
 STUDY = Study(
     "theory_beside_networks",
-    lambda: {name: {"method": name} for name in METHODS},
+    lambda: {_point(name, seed): {"method": name, "seed": seed} for name in METHODS for seed in SEEDS},
     _measured,
     ("fedtheory.simulations.networks.estimates", "fedtheory.simulations.networks.problem"),
     tuple(method.statement for method in METHODS.values()),
 )
 
-__all__ = ["METHODS", "STUDY", "Beside", "Estimated", "Method", "beside", "network"]
+__all__ = ["METHODS", "SEEDS", "STUDY", "Beside", "Estimated", "Method", "beside", "network", "over_seeds"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtheory.bounds.fedbcgd.stability import AT, BLOCKS, STEPS, STUDY, TRAINED
+from fedtheory.bounds.fedbcgd.stability import AT, BLOCKS, SEEDS, STEPS, STUDY, TRAINED, point
 from fedtheory.figures.gallery import BLUE, GREEN, GREY, ORANGE, RED, SKY, Drawn, Picture, canvas, count_axis
 
 _BLOCKS = dict(zip(BLOCKS, (GREEN, RED, ORANGE), strict=True))
@@ -16,10 +16,14 @@ _TRAINED = dict(zip(TRAINED, (RED, SKY, GREEN, GREY), strict=True))
 
 
 def _rows() -> Iterator[dict[str, Any]]:
-    for label, numbers in STUDY.numbers.items():
-        panel, x = ("quadratic", STEPS) if label in BLOCKS else ("network", AT)
-        for at, value in zip(x, numbers["y"], strict=True):
-            yield {"panel": panel, "curve": label, "x": at, "y": value}
+    for label in BLOCKS:
+        for at, value in zip(STEPS, STUDY.numbers[label]["y"], strict=True):
+            yield {"panel": "quadratic", "curve": label, "x": at, "y": value}
+    for label in TRAINED:
+        over = np.array([STUDY.numbers[point(label, seed)]["y"] for seed in SEEDS])
+        for at, values in zip(AT, over.T, strict=True):
+            ends = {"least": values.min(), "largest": values.max()}
+            yield {"panel": "network", "curve": label, "x": at, "y": values.mean(), **ends}
 
 
 def unstable(full: bool = False) -> Drawn:
@@ -35,13 +39,16 @@ def unstable(full: bool = False) -> Drawn:
         xscale="log", yscale="log", xlabel="local steps T", ylabel="largest stable step size times L", ylim=(0.02, 3)
     )
     count_axis(left.xaxis, 50)
-    left.set_title("a quadratic in 2 coordinates, the same for 10 clients")
+    left.set_title("a quadratic in 2 coordinates,\nthe same for 10 clients")
     left.legend(loc="lower left")
     for label, colour in _TRAINED.items():
         own = data[(data.panel == "network") & (data.curve == label)]
         right.plot(own.x, own.y, color=colour, label=label)
+        right.fill_between(own.x, own.least, own.largest, color=colour, alpha=0.15, linewidth=0)
     right.set(yscale="log", xlabel="round", ylabel="training loss", ylim=(0.003, 60))
-    right.set_title("a small CNN on digits, 10 of 100 clients a round")
+    right.set_title(
+        f"a small CNN on digits, 10 of 100 clients a round;\nmean of {len(SEEDS)} seeds, band from least to largest"
+    )
     right.legend(title="step size 0.03, T = 10 if not named", loc="lower left", fontsize=7, title_fontsize=7)
     figure.suptitle(
         "FedBCGD+ with blocks needs step sizes of the order 1/(T L); without blocks, 1/L is stable for any T",
@@ -54,7 +61,7 @@ PICTURES = [
     Picture(
         "fedbcgd_plus_unstable",
         "Left: with two blocks the largest stable step size falls with the local steps, from T = 2 on; without blocks "
-        "it stays at 1/L or above. Right: trainings of a small network.",
+        "it stays at 1/L or above. Right: trainings of a small network, means of three seeds.",
         unstable,
         ("fedbcgd.alg3", "fedbcgd.alg3.corrected", "fedbcgd.table1.fedbcgdplus"),
         study=lambda: STUDY,

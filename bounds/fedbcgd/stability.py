@@ -59,10 +59,10 @@ TRAINED: dict[str, Algorithm] = {
     "FedBCGD, 5 blocks": FedBCGD(10, 0.03, 5, 2),
 }
 AT = tuple(range(0, 61, 2))  # rounds of the trainings in which the loss is measured
-_SEED = 1
+SEEDS = (0, 1, 2)  # of the trainings
 
 
-def _losses(algorithm: Algorithm) -> list[float]:
+def _losses(algorithm: Algorithm, seed: int) -> list[float]:
     """The loss of the small CNN on digits, 100 clients, in the rounds AT.
 
     In float64: an unstable run enlarges rounding errors, in float32 until the losses differ from processor to processor.
@@ -73,19 +73,28 @@ def _losses(algorithm: Algorithm) -> list[float]:
     digits = images.load("digits")
     dealt = partitions.dirichlet_equal(digits.labels, 100, 0.6, 0)
     network = Network(digits, dealt, "small CNN", batch=5, order="epochs", precision="float64", batching="stacked")
-    x0 = network.start(_SEED)
-    data = run(network, algorithm, rounds=AT[-1], seeds=[_SEED], x0=x0, record=("value",), at=list(AT))
+    x0 = network.start(seed)
+    data = run(network, algorithm, rounds=AT[-1], seeds=[seed], x0=x0, record=("value",), at=list(AT))
     return [float(value) for value in data.value.values.ravel()]
 
 
-def _measured(curve: str) -> Numbers:
-    """The largest stable step sizes on the quadratic, over STEPS, or the losses of a training, over AT."""
-    return {"y": [largest_stable(*BLOCKS[curve], T) for T in STEPS] if curve in BLOCKS else _losses(TRAINED[curve])}
+def point(curve: str, seed: int) -> str:
+    """The name of a training in the record."""
+    return f"{curve}, seed {seed}"
+
+
+def _measured(curve: str, seed: int | None = None) -> Numbers:
+    """The largest stable step sizes on the quadratic, over STEPS, or the losses of a training with a seed, over AT."""
+    found = [largest_stable(*BLOCKS[curve], T) for T in STEPS] if seed is None else _losses(TRAINED[curve], seed)
+    return {"y": found}
 
 
 STUDY = Study(
     "fedbcgd_plus_unstable",
-    lambda: {curve: {"curve": curve} for curve in (*BLOCKS, *TRAINED)},
+    lambda: {
+        **{curve: {"curve": curve} for curve in BLOCKS},
+        **{point(curve, seed): {"curve": curve, "seed": seed} for curve in TRAINED for seed in SEEDS},
+    },
     _measured,
     ("fedtheory.simulations.engine", "fedtheory.simulations.networks.problem"),
 )

@@ -34,6 +34,9 @@ def outputs(module: nn.Module, parameters: Mapping[str, Tensor], images: Tensor,
                 its weights reads; the outputs and the gradients in the inputs are the same for all
     """
     models = len(images)
+    first = next(layer for layer in module.modules() if not any(layer.children()))
+    if isinstance(first, nn.Flatten):  # no maps that could lie side by side
+        return _through(module, "", parameters, images.flatten(2), models, kept)
     side_by_side = images.transpose(0, 1).flatten(1, 2).contiguous(memory_format=torch.channels_last)
     return _through(module, "", parameters, side_by_side, models, kept)
 

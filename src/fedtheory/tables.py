@@ -19,6 +19,7 @@ from fedtheory.figures import gallery
 from fedtheory.figures.training import curves
 from fedtheory.simulations.checked import affordable, brief
 from fedtheory.simulations.networks import images, own
+from fedtheory.simulations.networks.problem import threads_of
 from fedtheory.simulations.networks.setup import Setup
 
 # Published data sets: image shape, classes, training and test images, and the noise of generated images that replace them.
@@ -167,6 +168,27 @@ def train_preset(
     for number, (cell, setup) in enumerate(zip(preset.cells, setups, strict=True), 1):
         what = f"{number} of {len(setups)}: {cell.method} {cell.column}"
         training.train(setup, folder / cell.name, resume, tell(what), checkpoint)
+
+
+def forecast(setups: Mapping[Path, Setup]) -> str:
+    """How long the trainings without any history take here, if each is as fast as the first of them.
+
+    Empty for ten minutes or less.
+    """
+    new = [setup for folder, setup in setups.items() if not (folder / "history.csv").exists()]
+    if not new:
+        return ""
+    problem = new[0].problem()
+    with threads_of(new[0].threads or 1):
+        pace = training.pace(problem, new[0].method(problem), new[0].record)
+    seconds = sum(map(pace.whole, new))
+    if seconds <= 600:
+        return ""
+    long = f"{seconds / 3600:.2g} hours" if seconds < 360_000 else f"{seconds / 86400:,.0f} days"
+    return (
+        f"about {long} here, estimated from one step of a client ({pace.step:.2g} s); "
+        f"a round takes about {pace.round:.2g} s, a measurement {pace.measurement:.2g} s"
+    )
 
 
 def setups_of(preset: Preset, **changes: Any) -> list[Setup]:

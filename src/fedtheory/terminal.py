@@ -58,6 +58,8 @@ def training_progress() -> Iterator[Any]:
         task = bars.add_task("", total=None, now="")
 
         def of(what: str) -> Any:
+            bars.update(task, description=what, completed=0, total=None, now="")  # the first round may take long
+
             def tell(standing: Any) -> None:
                 parts = [f"{name} {value:.4g}" for name, value in standing.latest.items()]
                 parts += [f"{standing.bits_up / 1e6:.4g} Mbit up", f"{standing.rate:.0f} client steps/s"]

@@ -17,12 +17,12 @@ from fedtheory.simulations.algorithms.sfl import PFL
 
 @pytest.fixture(scope="module")
 def beside() -> Iterator[Callable[[str], networks.Beside]]:
-    """Five rounds of a method, run once."""
+    """Five rounds of a method with seed 1, run once."""
     with pytest.MonkeyPatch.context() as short:
         short.setattr(networks, "ROUNDS", 5)
         short.setattr(networks, "_AT", (0, 5))
         short.setattr(networks, "_EVERY", 2)
-        yield cache(networks.beside)
+        yield cache(lambda name: networks.beside(name, 1))
 
 
 @pytest.mark.dear
@@ -54,7 +54,16 @@ def test_the_bound_has_the_largest_estimates(beside: Callable[[str], networks.Be
 def test_what_is_measured(beside: Callable[[str], networks.Beside]) -> None:
     """PFL: the smallest squared gradient norm of the measured rounds."""
     net, found = networks.network(), beside("PFL")
-    data = run(net, PFL(5, 0.1), rounds=5, seeds=[0], x0=net.start(0), record=("grad_sq",), at=[0, 2, 4, 5])
+    data = run(net, PFL(5, 0.1), rounds=5, seeds=[1], x0=net.start(1), record=("grad_sq",), at=[0, 2, 4, 5])
     assert found.practised == pytest.approx(float(data.grad_sq.min()), rel=1e-9)
     assert found.at[0].grad_sq == pytest.approx(float(data.grad_sq.values.ravel()[0]), rel=1e-9)
     assert np.isfinite(found.admitted) and found.admitted != found.practised
+
+
+def test_the_record_has_three_seeds_of_every_method_which_differ() -> None:
+    numbers = networks.STUDY.numbers
+    assert list(numbers) == list(networks.STUDY.points()) and len(numbers) == 3 * len(networks.METHODS)
+    for name, own in networks.over_seeds(numbers).items():
+        measured = own["gradient, practised step size"]
+        assert measured == [numbers[f"{name}, seed {seed}"]["gradient, practised step size"][0] for seed in (0, 1, 2)]
+        assert len(set(measured)) == len(set(own["bound"])) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -289,6 +290,24 @@ def test_harder_images_are_learned_less_well() -> None:
         for noise in (0.1, 3.0)
     )
     assert easy > hard + 20
+
+
+def test_how_long_a_training_takes_is_estimated_from_one_step() -> None:
+    problem = SETUP.problem()
+    ticks = iter([0.0, 9.0, 10.0, 12.0])  # gradients of 9 and of 2 seconds
+    pace = training.pace(problem, SETUP.method(problem), SETUP.record, lambda: next(ticks))
+    clients, images = 3, 120 + 40 + 40 + 3 * 120  # F, loss and accuracy on the test set, the gradient
+    assert (pace.step, pace.local_steps, pace.round) == (2.0, 2, 2.0 * clients * 2)
+    assert pace.measurement == pytest.approx(2 / 3 / 5 * images)
+    assert pace.whole(SETUP) == pytest.approx(
+        2 * (8 * pace.round + 4 * pace.measurement)
+    )  # seeds, rounds, measured ones
+
+
+def test_long_trainings_say_how_long(whole: Path, tmp_path: Path) -> None:
+    long = replace(SETUP, rounds=10**8, every=10**7)
+    assert tables.forecast({tmp_path / "short": SETUP}) == tables.forecast({whole: long}) == ""
+    assert re.fullmatch(r"about \d[\d,.]* (hours|days) here, .*", tables.forecast({tmp_path / "long": long}))
 
 
 def test_what_a_history_comes_to():

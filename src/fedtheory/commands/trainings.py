@@ -97,6 +97,8 @@ def train_command(
         if resume and (told := training.extension(setup, folder)):
             console().print(told)
         if scheduler is None:
+            if told := tables.forecast({folder: setup}):
+                console().print(told)
             with training_progress() as tell:
                 training.train(setup, folder, resume, tell(name), checkpoint)
         else:
@@ -116,16 +118,20 @@ def train_command(
         preset = presets.quick(preset)
     preset = tables.chosen(preset, cells)
     folder = runs / tables.slug(what + (", quick" if quick else ""))
-    for cell, setup in zip(preset.cells, tables.setups_of(preset, **changes), strict=True):
-        if resume and (told := training.extension(setup, folder / cell.name)):
+    setups = {
+        folder / cell.name: setup for cell, setup in zip(preset.cells, tables.setups_of(preset, **changes), strict=True)
+    }
+    for own_folder, setup in setups.items():
+        if resume and (told := training.extension(setup, own_folder)):
             console().print(told)
     if scheduler is None:
+        if told := tables.forecast(setups):
+            console().print(f"{told}; --quick trains small networks" if not quick else told)
         with training_progress() as tell:
             tables.train_preset(preset, folder, resume, tell, checkpoint, **changes)
     else:
-        setups = zip((folder / cell.name for cell in preset.cells), tables.setups_of(preset, **changes), strict=True)
         with progress() as tell:
-            training.train_there(dict(setups), Workshop(None, scheduler), resume, tell)
+            training.train_there(setups, Workshop(None, scheduler), resume, tell)
     drawn = tables.draw(preset, folder)
     tables.print_found(preset, folder, console())
     console().print(f"{len(preset.cells)} trainings and {len(drawn) // 3} figures in {folder}")

@@ -193,10 +193,10 @@ def _networks() -> dict[str, Any]:
     rows = results.networks(beside_networks.STUDY.numbers)
     return {
         "trained": rows,
-        "bounds": results.between([t.bound / t.at_admitted for t in rows]),
-        "steps": results.between([t.practised / t.admitted for t in rows]),
+        "bounds": results.between([t.factor for t in rows]),
+        "steps": results.between([t.practised / t.admitted.mean for t in rows]),
         "by_start": ", ".join(t.method for t in rows if t.largest == "optimisation"),
-        "steeper": ", ".join(t.method for t in rows if t.at_practised > t.at_admitted),
+        "steeper": ", ".join(t.method for t in rows if t.at_practised.mean > t.at_admitted.mean),
     }
 
 

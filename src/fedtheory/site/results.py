@@ -10,10 +10,12 @@ from itertools import groupby
 
 import sympy
 
+from fedtheory.bounds.networks import over_seeds
 from fedtheory.bounds.studies import Numbers
 from fedtheory.bounds.winners import BUDGETS, METHODS, STUDIES, cells
 from fedtheory.figures.winners import TIE
 from fedtheory.sharper import gains, in_the_limit
+from fedtheory.texts import significant
 from fedtheory.theory.printing import latex, mathml
 from fedtheory.theory.statement import Bound, Statement
 from fedtheory.verification import Checked
@@ -148,31 +150,53 @@ _PRACTISED, _ADMITTED = "practised step size", "step size of the theorem"
 
 
 @dataclass(frozen=True)
+class Spread:
+    """A number over the seeds."""
+
+    values: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """The mean over the seeds."""
+        return sum(self.values) / len(self.values)
+
+    @property
+    def ends(self) -> str:
+        """The least and the largest."""
+        return f"{significant(min(self.values))} to {significant(max(self.values))}"
+
+
+@dataclass(frozen=True)
 class Trained:
     """A method on a network: its two step sizes, the measured quantity with each, and the bound."""
 
     method: str
     practised: float
-    admitted: float
-    at_practised: float
-    at_admitted: float
-    bound: float
+    admitted: Spread
+    at_practised: Spread
+    at_admitted: Spread
+    bound: Spread
     largest: str  # the largest term of the bound
+
+    @property
+    def factor(self) -> float:
+        """The bound beside what is measured at its step size, means of both."""
+        return self.bound.mean / self.at_admitted.mean
 
 
 def networks(numbers: Mapping[str, Numbers]) -> list[Trained]:
     """The numbers of the study, a row for each method."""
     found = []
-    for name, own in numbers.items():
-        terms = {key.split(": ")[1]: x[0] for key, x in own.items() if key.startswith("term of the bound: ")}
+    for name, own in over_seeds(numbers).items():
+        terms = {key.split(": ")[1]: Spread(x).mean for key, x in own.items() if key.startswith("term of the bound: ")}
         found.append(
             Trained(
                 method=name,
                 practised=own[_PRACTISED][0],
-                admitted=own[_ADMITTED][0],
-                at_practised=own[f"gradient, {_PRACTISED}"][0],
-                at_admitted=own[f"gradient, {_ADMITTED}"][0],
-                bound=own["bound"][0],
+                admitted=Spread(own[_ADMITTED]),
+                at_practised=Spread(own[f"gradient, {_PRACTISED}"]),
+                at_admitted=Spread(own[f"gradient, {_ADMITTED}"]),
+                bound=Spread(own["bound"]),
                 largest=max(terms, key=terms.__getitem__).replace("_", " "),
             )
         )
