@@ -677,6 +677,7 @@ FIGURES = [
         conditions,
         ("fedcom.cond21", "fedcom.cond61", "fedcom.cond78"),
     ),
+    bound_against_run.crossing("fedcom.thmE4"),
     *bound_against_run.pictures(
         [form for theorem in THEOREMS for form in catalogue.forms(f"fedcom.{theorem}")],
         crossed=[f"fedcom.{theorem}" for theorem in ("thmD9", "thmE4", "thmE6", "thmE9")],

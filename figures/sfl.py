@@ -355,6 +355,7 @@ FIGURES = [
         sharpening.DRAWN,
         study=lambda: sharpening.STUDY,
     ),
+    bound_against_run.crossing("sfl.eq54"),
     *bound_against_run.pictures(
         dict.fromkeys(a.statement for a in ARENAS), crossed=[f"sfl.eq{n}" for n in (42, 46, 54, 80)]
     ),

@@ -166,7 +166,8 @@ class Ledger:
         told = ", ".join(f"{name} {factor:.3g}" for name, factor in room.items())
         return Verdict(
             Status.PROVED,
-            f"{len(self.steps)} steps decided exactly" + (f"; room in the constants: {told}" if told else ""),
+            f"{len(self.steps)} steps decided exactly"
+            + (f"; factors by which the constants can be improved: {told}" if told else ""),
             slack=min(room.values(), default=None),
         )
 
