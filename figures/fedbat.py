@@ -116,7 +116,7 @@ def lengths(full: bool = False) -> Drawn:
     handles = dict(zip(*reversed(axes[0, -1].get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
     figure.suptitle(
-        r"Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
+        r"fedbat, Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
         "\n(sigmoid loss: $\\Gamma$ is set to 0, for which the printed bound claims most)"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
@@ -251,7 +251,7 @@ def dimension(full: bool = False) -> Drawn:
         axis.yaxis.set_minor_locator(NullLocator())
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     figure.suptitle(
-        "The dimension in Theorem 1: FedBAT as analysed, quadratics with 4 clients, "
+        "fedbat, the dimension in Theorem 1: FedBAT as analysed, quadratics with 4 clients, "
         rf"$\kappa$ = {_KAPPA:g}, $\tau$ = {_DIM_TAU}, $\sigma$ = 1, $\|\mathbf{{w}}_0-\mathbf{{w}}^*\|$ = 1"
         f"\n{of.seeds.max()} seeds up to d = {_AT_MOST}, {of.seeds.min()} above; bands: 5% to 95% of "
         f"{of.updates[0]} updates, the last of every round"
@@ -498,7 +498,7 @@ def ablations(full: bool = False) -> Drawn:
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     axes[0, 0].set_ylabel(f"gap after {ROUNDS} rounds  (units of $F$)")
     figure.suptitle(
-        r"FedBAT with other $\rho$ and $\phi$: Tables 2 and 3 on a small convex problem, gap in place of accuracy"
+        r"fedbat, other $\rho$ and $\phi$: Tables 2 and 3 on a small convex problem, gap in place of accuracy"
         f"\n(digit 0 against the rest, as for the methods of signs); line: mean, band: minimum and maximum of {len(seeds)} "
         "seeds"
     )
@@ -565,7 +565,7 @@ def bias(full: bool = False) -> Drawn:
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
     others = ", ".join(f"{v:g}" for v in OTHERS)
     figure.suptitle(
-        f"One entry of $m=(x,\\,{others})$, exact; step size of the signs {STEP:g}, noise $\\sigma$ = {STEP:g}"
+        f"fedbat: one entry of $m=(x,\\,{others})$, exact; step size of the signs {STEP:g}, noise $\\sigma$ = {STEP:g}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 

@@ -530,8 +530,8 @@ def ablations(full: bool = False) -> Drawn:
         axis.legend(loc="upper right")
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
-        "Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, N = 5, "
-        f"K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
+        "fedbcgd, Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, "
+        f"N = 5, K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
         f"{_GRID}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
@@ -706,7 +706,7 @@ def communication(full: bool = False) -> Drawn:
         *(("G", "G"), (r"$\sigma$", "sigma"), (r"$\epsilon$", "eps")),
     ))  # fmt: skip
     figure.suptitle(
-        f"Communication of the main theorems over the number of blocks, constants and logarithms 1; {given}"
+        f"fedbcgd: communication of the main theorems over the number of blocks, constants and logarithms 1;\n{given}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 

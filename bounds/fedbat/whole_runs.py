@@ -284,7 +284,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
                 return Verdict(Status.REFUTED, f"{at}: {numbers}, in exact arithmetic", slack=ratio, witness=witness)
     if not seen:
         return Verdict(Status.OPEN, "no run meets the conditions and the assumptions")
-    return Verdict(Status.TESTED, f"in fractions: {'; '.join(dict.fromkeys(seen))}")
+    return Verdict(Status.TESTED, f"no violation in whole runs, in fractions: {'; '.join(dict.fromkeys(seen))}")
 
 
 def _short(number: Any) -> str:

@@ -762,6 +762,19 @@ def test_the_dark_page_is_dark_and_its_figures_are_grey(page: Page, site: Path) 
     assert page.evaluate(dimmed) == "none"
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("name", ["sfl", "fedcom", "index"])
+def test_the_texts_in_a_picture_can_be_read(page: Page, site: Path, name: str, width: int) -> None:
+    """Tick labels have 8 points, 12 pixels in the file; 9 pixels are left, in the whole width or in one that is moved."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((site / f"{name}.html").as_uri())
+    shares = page.evaluate(
+        "[...document.querySelectorAll('figure img')].map(i => i.getBoundingClientRect().width / i.getAttribute('width'))"
+    )
+    assert shares and min(shares) > 0.74 and max(shares) <= 1
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
 def test_on_a_phone_a_table_shows_every_cell(page: Page, site: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     for name, table in (("glossary", "table.stack"), ("sfl", "table.errata")):
