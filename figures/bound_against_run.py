@@ -128,7 +128,7 @@ def crossing(statement_id: str) -> Picture:
     return Picture(
         statement_id.replace(".", "_") + "_is_crossed",
         f"{_title_of(statement)}: the measured curve (vermilion) rises above the printed bound (black). The corrected bound "
-        "(blue) is above what is measured for it.",
+        "(blue) stays above its own run.",
         partial(_crossing, statement),
         arenas=partial(_measured, statement_id, lambda arena: True),
     )

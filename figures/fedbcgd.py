@@ -728,9 +728,9 @@ FIGURES = [
     Picture(
         "fedbcgd_printed_theorems_crossing",
         "Grey, dotted: a value that no step size, momentum and averaging weights can beat. Each printed theorem falls "
-        "below it where it is thick and vermilion; the corrected theorems (blue, dash-dotted) stay above. Above: "
-        "60 quadratics in one, all clients equal, no noise, T = 1. Below: one client that is never sampled, with "
-        "probability (1 - 1/M)^R, N = K = 1, alpha = 1; Theorem 2 names no constant, 1000 is taken.",
+        "below it where it is thick and vermilion; the corrected theorems (blue, dash-dotted) stay above. Upper "
+        "row: a quadratic of 60 curvatures, all clients equal, no noise, T = 1. Lower row: one client that is never "
+        "sampled, with probability (1 - 1/M)^R, N = K = 1, alpha = 1; Theorem 2 names no constant; here it is 1000.",
         crossing,
         tuple(f"fedbcgd.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")),
     ),

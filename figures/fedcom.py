@@ -665,7 +665,7 @@ FIGURES = [
     ),
     Picture(
         "fedcom_fig8_sparsification",
-        "As printed (left) the compression ratio hardly shows. Corrected and damped (right) the "
+        "As printed (left) the compression ratio has hardly any effect. Corrected and damped (right) the "
         "method converges at every ratio; the rule alone (middle) does not.",
         sparsification,
         ("fedcom.fig8", "fedcom.alg5"),

@@ -303,7 +303,7 @@ def independent(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, "independent noise does not meet it", witness={"noise": "independent signs"})
     if all(common):
         return Verdict(Status.REFUTED, "one sign for all clients meets it", witness={"noise": "one sign"})
-    return Verdict(Status.TESTED, f"met by independent signs of {CLIENTS} clients, by one sign for all clients not")
+    return Verdict(Status.TESTED, f"met by independent signs of {CLIENTS} clients; not met by one sign for all clients")
 
 
 def _known(statement: Statement) -> bool:

@@ -788,9 +788,10 @@ def variant(statement: Statement, full: bool = False) -> Verdict:
         said = {"freeze": "freezing" in told, "share": "without" not in told, "momentum": "momentum" in told}
         if found != said:
             return Verdict(Status.REFUTED, f"{run}: not as the caption says", witness={"found": found, "said": said})
+    numbers = ", ".join(f"{name} = {value}" for name, value in settings.items())
     plain = " and FedBCGD itself" if named[1] == "share_momentum" else ""
     return Verdict(
         Status.TESTED,
-        f"FedBCGD with {dict(settings)} is the ablation {named[1]}{plain} on {len(compared)} noisy quadratics, 3 rounds; a "
+        f"FedBCGD with {numbers} is the ablation {named[1]}{plain} on {len(compared)} noisy quadratics, 3 rounds; a "
         f"client {'never moves' if settings['freeze'] else 'also moves'} blocks that it does not send",
     )

@@ -48,7 +48,8 @@ def setup(statement: Statement, full: bool) -> Verdict:
     if sampled.denominator != 1:
         witness["clients that take part"] = float(sampled)
     return verdict_of(
-        f"images of {clients} clients against {len(claim.table)} training sets, {sampled} take part", witness
+        f"the images of {clients} clients against {len(claim.table)} training sets; {sampled} clients take part",
+        witness,
     )
 
 
@@ -310,7 +311,7 @@ def share_fraction(statement: Statement, full: bool) -> Verdict:
     percent = Fraction(100 * shared, total)
     numbers = {"printed": printed, "shared": shared, "all": total, "quotient": round(float(percent), 4)}
     wrong = abs(percent - exact(printed)) > half_unit(printed)
-    return verdict_of(f"{shared} of {total} parameters", {"percent": numbers} if wrong else {})
+    return verdict_of(f"the shared block has {shared} of {total} parameters", {"percent": numbers} if wrong else {})
 
 
 def evidence() -> Iterator[Evidence]:
