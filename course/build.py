@@ -15,10 +15,12 @@ The teacher's version is the source without these marks.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Literal, get_args
@@ -30,6 +32,20 @@ from fedtheory.figures.files import write
 LESSONS = Path(__file__).parent / "lessons"
 NETWORK = f"https://cdn.jsdelivr.net/npm/@marimo-team/frontend@{marimo.__version__}/dist"
 SETTINGS = ("pyproject.toml", "lessons.css")  # how marimo shows the lessons beside which they stand
+_CONTENTS = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>The course</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 1.05rem/1.8 sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem }}
+</style>
+<h1>The course</h1>
+<p>Pages to read: their sliders and boxes for answers do nothing. To work on a lesson, open its notebook with
+<code>marimo edit</code>.</p>
+<ul style="list-style: none; padding: 0">{}</ul>
+<p>{}</p>
+"""
 Version = Literal["student", "teacher"]
 VERSIONS: tuple[Version, ...] = get_args(Version)
 
@@ -68,7 +84,9 @@ def version(source: str, which: Version) -> str:
 
 
 def build(out: Path, html: bool = False, only: Sequence[int] = (), offline: bool = False) -> list[Path]:
-    """Write the lessons, student/NAME.py and teacher/NAME.py, each also run and exported to HTML where asked.
+    """Write the lessons, student/NAME.py and teacher/NAME.py; where asked, run them and export them to HTML too.
+
+    A student's page shows no code; a teacher's page has the solutions.  `index.html` leads to the students' pages.
 
     offline  put marimo's front end beside the pages, which otherwise load it from the network
     """
@@ -82,12 +100,31 @@ def build(out: Path, html: bool = False, only: Sequence[int] = (), offline: bool
         write(path, version(source.read_text(), which).encode())
         written.append(path)
         if html:
-            written.append(exported(path, "../marimo" if offline else NETWORK))
+            written.append(exported(path, "../marimo" if offline else NETWORK, code=which == "teacher"))
+    if html:
+        write(out / "index.html", contents(out).encode())
+        written.append(out / "index.html")
     return written
 
 
-def exported(path: Path, front_end: str = NETWORK) -> Path:
+def contents(out: Path) -> str:
+    """A page that leads to the students' lessons in this folder, and to site and documentation where they are built."""
+    pages = [source.with_suffix(".html").name for source in sources()]
+    titles = [re.findall(r'app_title="(.+?)"', source.read_text())[0] for source in sources()]
+    rows = [
+        f'<li><a href="student/{page}">{escape(title)}</a></li>'
+        for page, title in zip(pages, titles, strict=True)
+        if (out / "student" / page).is_file()
+    ]
+    beside = {"The site": "../../site/index.html", "Documentation": "../../docs/built/index.html"}
+    links = [f'<a href="{path}">{name}</a>' for name, path in beside.items() if (out / path).is_file()]
+    return _CONTENTS.format("".join(rows), " · ".join(links))
+
+
+def exported(path: Path, front_end: str = NETWORK, code: bool = True) -> Path:
     """Run a lesson and write it as HTML beside it; the page loads marimo's front end from there.
+
+    code   whether the page shows the code of the cells
 
     Raises ValueError if the page does not name the place of the front end, as after a change of marimo.
     """
@@ -104,6 +141,7 @@ def exported(path: Path, front_end: str = NETWORK) -> Path:
         "-o",
         str(page),
         "--force",
+        "--include-code" if code else "--no-include-code",
     ]
     subprocess.run(command, check=True)
     text = page.read_text()

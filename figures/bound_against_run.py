@@ -122,6 +122,33 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     return Drawn(figure, data)
 
 
+def crossing(statement_id: str) -> Picture:
+    """For a first look, in one panel: a refuted bound, the run that rises above it, and the corrected bound."""
+    statement = catalogue.find(statement_id)
+    return Picture(
+        statement_id.replace(".", "_") + "_is_crossed",
+        f"{_title_of(statement)}: the measured curve (vermilion) rises above the printed bound (black). The corrected bound "
+        "(blue) stays above its own run.",
+        partial(_crossing, statement),
+        arenas=partial(_measured, statement_id, lambda arena: True),
+    )
+
+
+def _crossing(statement: Statement, full: bool) -> Drawn:
+    arena, *_ = panels(_measured(statement.id, lambda arena: True), full)
+    at, exact = _tightest(arena, statement, full)
+    bounds, measured, more = _curves(statement, arena, at, full)
+    figure, axes = canvas(1, 1, width=5.6, height=3.6)
+    axis = axes[0, 0]
+    _upper(axis, at, bounds, measured, {}, exact)
+    axis.set(xlabel="rounds R", ylabel=y_label(statement.paper, statement.claim_of(Bound).quantity.name))
+    count_axis(axis.xaxis, at.R.values.max(), at.R.values.min())
+    axis.legend()
+    axis.set_title(titled(arena.name), fontsize=9)
+    figure.suptitle(f"{statement.paper}, {_title_of(statement)}:\na run rises above the printed bound")
+    return Drawn(figure, pd.DataFrame([*_rows(arena, at), *more]).fillna(0.0))
+
+
 def _tightest(arena: Arena, statement: Statement, full: bool) -> tuple[xr.Dataset, bool]:
     """The measurement with the bound at the step size where it is tightest, before any divergence; whether it is exact."""
     data = confront(arena, statement, full)

@@ -45,7 +45,7 @@ def _whole(entry: str, M: int) -> float:
 def draw(paper: str) -> Drawn:
     """A panel for each inequality: the proved function of M, and dots for whole programmes."""
     found = _moving(paper)
-    figure, axes = canvas(-(-len(found) // 2), 2, width=8.3, height=0.6 + 2.1 * -(-len(found) // 2), sharex=True)
+    figure, axes = canvas(-(-len(found) // 2), 2, width=4.4, height=2.5, sharex=True)
     rows: list[dict[str, Any]] = []
     for axis, (entry, one) in zip(axes.flat, found.items(), strict=False):
         line = [float(symmetry.value(one.proved, int(M))) for M in _LINE]
@@ -132,7 +132,7 @@ def draw_rates(theorem: str) -> Drawn:
     axis.set(xlabel="rounds R", ylabel="constant before D^2 (L = 1)", yscale="log", xticks=sorted(set(table.R)))
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(
-        "PFL, general convex, L eta_tilde = 1/6: the rate of whole runs, for every number of clients", fontsize=9
+        "sfl: PFL, general convex, L eta_tilde = 1/6: the rate of whole runs, for every number of clients", fontsize=9
     )
     return Drawn(figure, table)
 

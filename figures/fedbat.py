@@ -116,7 +116,7 @@ def lengths(full: bool = False) -> Drawn:
     handles = dict(zip(*reversed(axes[0, -1].get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
     figure.suptitle(
-        r"Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
+        r"fedbat, Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
         "\n(sigmoid loss: $\\Gamma$ is set to 0, for which the printed bound claims most)"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
@@ -251,7 +251,7 @@ def dimension(full: bool = False) -> Drawn:
         axis.yaxis.set_minor_locator(NullLocator())
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     figure.suptitle(
-        "The dimension in Theorem 1: FedBAT as analysed, quadratics with 4 clients, "
+        "fedbat, the dimension in Theorem 1: FedBAT as analysed, quadratics with 4 clients, "
         rf"$\kappa$ = {_KAPPA:g}, $\tau$ = {_DIM_TAU}, $\sigma$ = 1, $\|\mathbf{{w}}_0-\mathbf{{w}}^*\|$ = 1"
         f"\n{of.seeds.max()} seeds up to d = {_AT_MOST}, {of.seeds.min()} above; bands: 5% to 95% of "
         f"{of.updates[0]} updates, the last of every round"
@@ -427,23 +427,26 @@ def start_gap() -> float:
 
 
 def algorithm1(full: bool = False) -> Drawn:
-    """Algorithm 1 as printed and corrected: where floor(phi tau) = 0 the printed one does not move."""
-    figure, axes = canvas(1, 3, width=3.4, height=3.0, sharey=True)
+    """Algorithm 1 as printed and corrected: without a warm-up step, floor(phi tau) = 0, the printed one does not move."""
+    figure, axes = canvas(1, 1, width=5.6, height=3.6)
+    axis = axes[0, 0]
     problem = generate(10, 10, L=1.0, mu=0.1, zeta_star=1.0, delta=0.4)
     rounds, seeds, rows = 60, range(10 if full else 4), []
-    for axis, (tau, phi) in zip(axes[0], ((5, 0.0), (1, 0.5), (5, 0.5)), strict=True):
-        for form, least, style in (("printed", 0, PRINTED), ("corrected", 1, CORRECTED)):
-            method = FedBAT(tau=tau, eta=0.05, phi=phi, least=least)
-            runs = run(problem, method, rounds=rounds, seeds=seeds, x0=1.0, record=("gap",), at=some(rounds))
-            gap = runs.gap.isel(step_size=0)
-            rows += curve(axis, gap["round"].values, gap, {"tau": tau, "phi": phi, "form": form}, label=form, **style)
-        axis.set(yscale="log", xlabel="round t", title=rf"$\tau$ = {tau}, $\phi$ = {phi:g}")
-        axis.legend(loc="lower left")
-    axes[0, 0].set_ylabel(_GAP)
-    figure.suptitle(
-        "Algorithm 1, FedBAT: as printed, and with one local step before the step sizes are set; quadratics, d = 10, "
-        f"L = 1, $\\mu$ = 0.1,\n$\\eta$ = 0.05; {BAND.format(len(seeds))}"
+    for form, least, phi, style, label in (
+        ("printed", 0, 0.0, PRINTED, r"as printed, $\phi$ = 0: no warm-up step"),
+        ("corrected", 1, 0.0, CORRECTED, r"corrected, $\phi$ = 0: one warm-up step"),
+        ("printed", 0, 0.5, {"color": GREEN}, r"as printed, $\phi$ = 0.5: two warm-up steps"),
+    ):
+        method = FedBAT(tau=5, eta=0.05, phi=phi, least=least)
+        runs = run(problem, method, rounds=rounds, seeds=seeds, x0=1.0, record=("gap",), at=some(rounds))
+        gap = runs.gap.isel(step_size=0)
+        rows += curve(axis, gap["round"].values, gap, {"tau": 5, "phi": phi, "form": form}, label=label, **style)
+    axis.set(yscale="log", xlabel="round t", ylabel=_GAP)
+    axis.legend()
+    axis.set_title(
+        f"quadratics, d = 10, L = 1, $\\mu$ = 0.1, $\\tau$ = 5, $\\eta$ = 0.05;\n{BAND.format(len(seeds))}", fontsize=9
     )
+    figure.suptitle("fedbat, Algorithm 1: as printed, without a warm-up step the model never moves")
     return Drawn(figure, pd.DataFrame(rows))
 
 
@@ -495,7 +498,7 @@ def ablations(full: bool = False) -> Drawn:
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     axes[0, 0].set_ylabel(f"gap after {ROUNDS} rounds  (units of $F$)")
     figure.suptitle(
-        r"FedBAT with other $\rho$ and $\phi$: Tables 2 and 3 on a small convex problem, gap in place of accuracy"
+        r"fedbat, other $\rho$ and $\phi$: Tables 2 and 3 on a small convex problem, gap in place of accuracy"
         f"\n(digit 0 against the rest, as for the methods of signs); line: mean, band: minimum and maximum of {len(seeds)} "
         "seeds"
     )
@@ -562,7 +565,7 @@ def bias(full: bool = False) -> Drawn:
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
     others = ", ".join(f"{v:g}" for v in OTHERS)
     figure.suptitle(
-        f"One entry of $m=(x,\\,{others})$, exact; step size of the signs {STEP:g}, noise $\\sigma$ = {STEP:g}"
+        f"fedbat: one entry of $m=(x,\\,{others})$, exact; step size of the signs {STEP:g}, noise $\\sigma$ = {STEP:g}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -618,8 +621,8 @@ FIGURES = [
     ),
     Picture(
         "fedbat_algorithm1_printed_and_corrected",
-        "Left and middle: no warm-up steps, floor(phi tau) = 0. As printed (black), with step sizes learned as in (10), the "
-        "model never moves. With one warm-up step (blue) it trains. Right: with the paper's phi both train.",
+        "Without a warm-up step, floor(phi tau) = 0, and with step sizes learned as in (10), the model as printed (black) "
+        "never moves. With one warm-up step (blue), or with a phi of the paper's experiments (green), it trains.",
         algorithm1,
         ("fedbat.alg1", "fedbat.alg1.corrected"),
     ),

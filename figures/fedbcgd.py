@@ -530,8 +530,8 @@ def ablations(full: bool = False) -> Drawn:
         axis.legend(loc="upper right")
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
-        "Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, N = 5, "
-        f"K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
+        "fedbcgd, Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, "
+        f"N = 5, K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
         f"{_GRID}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
@@ -706,7 +706,7 @@ def communication(full: bool = False) -> Drawn:
         *(("G", "G"), (r"$\sigma$", "sigma"), (r"$\epsilon$", "eps")),
     ))  # fmt: skip
     figure.suptitle(
-        f"Communication of the main theorems over the number of blocks, constants and logarithms 1; {given}"
+        f"fedbcgd: communication of the main theorems over the number of blocks, constants and logarithms 1;\n{given}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -728,9 +728,9 @@ FIGURES = [
     Picture(
         "fedbcgd_printed_theorems_crossing",
         "Grey, dotted: a value that no step size, momentum and averaging weights can beat. Each printed theorem falls "
-        "below it where it is thick and vermilion; the corrected theorems (blue, dash-dotted) stay above. Above: "
-        "60 quadratics in one, all clients equal, no noise, T = 1. Below: one client that is never sampled, with "
-        "probability (1 - 1/M)^R, N = K = 1, alpha = 1; Theorem 2 names no constant, 1000 is taken.",
+        "below it where it is thick and vermilion; the corrected theorems (blue, dash-dotted) stay above. Upper "
+        "row: a quadratic of 60 curvatures, all clients equal, no noise, T = 1. Lower row: one client that is never "
+        "sampled, with probability (1 - 1/M)^R, N = K = 1, alpha = 1; Theorem 2 names no constant; here it is 1000.",
         crossing,
         tuple(f"fedbcgd.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")),
     ),

@@ -205,7 +205,7 @@ def systems(full: bool = False) -> Drawn:
         line[0].set_ylabel(f"{kind}\n{_GAP}")
         line[0].legend(loc="upper right")
     figure.suptitle(
-        f"Logistic regression on breast_cancer, 10 clients with one class each; {QSGD(4).name} where compressed, "
+        f"fedcom: logistic regression on breast_cancer, 10 clients with one class each; {QSGD(4).name} where compressed, "
         f"$\\tau$ = {TAU} (DIANA 1),\nbest $\\eta$ of {STEPS[0]:g} ... {STEPS[-1]:g}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame([row for each in rows.values() for row in each]))
@@ -411,7 +411,7 @@ def algorithms(full: bool = False) -> Drawn:
     for axis in axes[1]:
         axis.set_xlabel("round r")
     figure.suptitle(
-        r"Exact expectation, $(\mathbb{E}\|w^{(r)}-w^{(*)}\|^2)^{1/2}$: quadratics, $m$ = 4, $d$ = 5, "
+        r"fedcom, exact expectation, $(\mathbb{E}\|w^{(r)}-w^{(*)}\|^2)^{1/2}$: quadratics, $m$ = 4, $d$ = 5, "
         rf"$\tau$ = {tau}, $\eta$ = {eta:g}, $\gamma$ = 1, no gradient noise"
     )
     return Drawn(figure, pd.DataFrame(rows))
@@ -450,7 +450,7 @@ def similarities(full: bool = False) -> Drawn:
             axis.set_ylabel("client i" if j == 0 else "")
             rows += [{"clients": clients, "at": where, "i": a, "j": b, "cosine": d[a, b]} for a, b in np.ndindex(M, M)]
     figure.colorbar(image, ax=axes, shrink=0.7, label=r"cosine $d_{ij}$ of (7)")
-    figure.suptitle("Figure 7 on the digits: full gradients of 20 clients, multinomial logistic regression")
+    figure.suptitle("fedcom, Figure 7 on the digits: full gradients of 20 clients, multinomial logistic regression")
     return Drawn(figure, pd.DataFrame(rows))
 
 
@@ -490,8 +490,8 @@ def sparsification(full: bool = False) -> Drawn:
         axis.legend(loc="upper left", ncols=2)
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
-        f"Figure 8 on the digits: 5 clients with 2 classes each, top-k with memory, $\\tau$ = {TAU}, mini-batches of "
-        f"8,\nbest $\\eta$ of {TOP_STEPS[0]:g} ... {TOP_STEPS[-1]:g}; {BAND.format(seeds)}"
+        f"fedcom, Figure 8 on the digits: 5 clients with 2 classes each, top-k with memory, $\\tau$ = {TAU}, mini-batches "
+        f"of 8,\nbest $\\eta$ of {TOP_STEPS[0]:g} ... {TOP_STEPS[-1]:g}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -614,7 +614,7 @@ def conditions(full: bool = False) -> Drawn:
     marks = [Patch(color=colour, label=label) for label, colour in kinds]
     figure.legend(handles=[*marks, axes[0, 1].get_lines()[0]], loc="outside lower center", ncols=3)
     figure.suptitle(
-        "Printed conditions against the exact second moments: two quadratics, $L$ = 1, $\\mu$ = 0.1, "
+        "fedcom, printed conditions against the exact second moments: two quadratics, $L$ = 1, $\\mu$ = 0.1, "
         f"$\\tau$ = {TAU}; white: neither"
     )
     return Drawn(figure, pd.DataFrame(rows))
@@ -665,7 +665,7 @@ FIGURES = [
     ),
     Picture(
         "fedcom_fig8_sparsification",
-        "As printed (left) the compression ratio hardly shows. Corrected and damped (right) the "
+        "As printed (left) the compression ratio has hardly any effect. Corrected and damped (right) the "
         "method converges at every ratio; the rule alone (middle) does not.",
         sparsification,
         ("fedcom.fig8", "fedcom.alg5"),
@@ -677,6 +677,7 @@ FIGURES = [
         conditions,
         ("fedcom.cond21", "fedcom.cond61", "fedcom.cond78"),
     ),
+    bound_against_run.crossing("fedcom.thmE4"),
     *bound_against_run.pictures(
         [form for theorem in THEOREMS for form in catalogue.forms(f"fedcom.{theorem}")],
         crossed=[f"fedcom.{theorem}" for theorem in ("thmD9", "thmE4", "thmE6", "thmE9")],

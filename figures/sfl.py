@@ -175,7 +175,7 @@ def exdir(full: bool = False) -> Drawn:
             axis.grid(False)
             axis.set_xlabel("client" if i == len(classes) - 1 else "")
             axis.set_ylabel("label (samples in the cell)" if j == 0 else "")
-    figure.suptitle("Extended Dirichlet partitions of the 1797 digits among 10 clients")
+    figure.suptitle("sfl, Figure 8: extended Dirichlet partitions of the 1797 digits among 10 clients")
     return Drawn(figure, pd.DataFrame(rows))
 
 
@@ -212,8 +212,8 @@ def slopes(full: bool = False) -> Drawn:
     _one_legend(figure, axes[0, 0])
     axes[0, 0].set_ylabel(r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)")
     figure.suptitle(
-        "Scaling at the tuned step size, the fitted slopes beside the curves: quadratics, d = 5, $L$ = 1, $\\mu$ = 0.1, "
-        "$\\sigma$ = 2, $\\zeta_*$ = 0.5"
+        "sfl: scaling at the tuned step size, the fitted slopes beside the curves: quadratics, d = 5, $L$ = 1, "
+        "$\\mu$ = 0.1, $\\sigma$ = 2, $\\zeta_*$ = 0.5"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -283,7 +283,7 @@ def lemma_7(full: bool = False) -> Drawn:
     axes[1, 0].set_ylabel("bound / largest")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
-    figure.suptitle("Lemma 7, (38): below the largest mean for T + 1 < 0.4/($a\\gamma$)")
+    figure.suptitle("sfl, Lemma 7, (38): below the largest mean for T + 1 < 0.4/($a\\gamma$)")
     return Drawn(figure, pd.DataFrame(rows))
 
 
@@ -355,6 +355,7 @@ FIGURES = [
         sharpening.DRAWN,
         study=lambda: sharpening.STUDY,
     ),
+    bound_against_run.crossing("sfl.eq54"),
     *bound_against_run.pictures(
         dict.fromkeys(a.statement for a in ARENAS), crossed=[f"sfl.eq{n}" for n in (42, 46, 54, 80)]
     ),

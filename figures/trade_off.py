@@ -20,7 +20,7 @@ def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> 
     for axis, (theorem, own) in zip(axes[0], panels.items(), strict=True):
         for term in dict.fromkeys(term for factors in own.values() for term in factors):
             points = [(float(span), factors[term]) for span, factors in own.items() if term in factors]
-            axis.plot(*zip(*points, strict=True), "o-", ms=4, lw=1.2, color=colours[term], label=term)
+            axis.plot(*zip(*points, strict=True), "o-", ms=4, lw=1.2, color=colours[term], label=term.replace("_", " "))
             rows += [{"theorem": theorem, "term": term, "span": span, "times_smaller": ratio} for span, ratio in points]
         axis.axhline(1, color=GREY, lw=0.8)
         axis.axvline(1, color=GREY, lw=0.8, ls=":")
@@ -31,5 +31,7 @@ def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> 
     axes[0, 0].set_ylabel("printed term / ours")
     handles = {label: h for axis in axes[0] for h, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
-    figure.suptitle("Sharpened for a range of step sizes; every point is proved")
+    figure.suptitle(
+        f"{next(iter(panels)).partition('.')[0]}: sharpened for a range of step sizes; every point is proved"
+    )
     return Drawn(figure, pd.DataFrame(rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
@@ -41,7 +41,7 @@ def over_seeds(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
-    """All trainings, by label: one row of axes for each measured quantity, against rounds and against bits.
+    """All trainings, by label: one row of axes for each measured quantity, against rounds and, if they differ, against bits.
 
     Lines are means over the seeds, bands run from the least to the largest.  A line ends where its first seed diverged.
     The gradient norm has double logarithmic axes and a line of slope -1/2 beside it: the theorems for non-convex
@@ -50,14 +50,19 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
     """
     histories = {label: averaged(rows) for label, rows in histories.items()}
     measured = [name for name in _LABELS if all(name in rows for rows in histories.values())]
-    figure, axes = canvas(len(measured), 2, width=4.2, height=2.7)
     most = max(float(rows["bits_up"].max()) for rows in histories.values())
     unit = next((name for name, size in reversed(_UNITS.items()) if most >= size), "kbit")
     labels = {"round": "round", "bits_up": f"sent by all clients together ({unit})"}
+    moved = pd.concat(histories.values()).query("round > 0")
+    each = moved["bits_up"] / moved["round"]
+    if len(each) and np.allclose(each, each.iloc[0]):  # a second column would be the first one
+        labels = {"round": f"round, in which all clients together send {each.iloc[0] / _UNITS[unit]:.3g} {unit}"}
+    figure, axes = canvas(len(measured), len(labels), width=5.6 if len(labels) == 1 else 4.2, height=2.7)
+    looks = _looks(list(histories))
     drawn = []
     for row, name in zip(axes, measured, strict=True):
         for axis, along in zip(row, labels, strict=True):
-            for i, (label, rows) in enumerate(histories.items()):
+            for label, rows in histories.items():
                 of = over_seeds(rows, name)
                 of = of[of["count"] == of["count"].max()]
                 scale = 100 if name == "accuracy" else 1
@@ -67,7 +72,7 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
                 of = of[of["round"] > 0] if logarithmic else of
                 x = of[along] / (_UNITS[unit] if along == "bits_up" else 1)
                 mean, low, high = (scale * of[c] for c in ("mean", "min", "max"))
-                look = {"color": _COLOURS[i % 8], "linestyle": _STYLES[i // 8 % 4]}
+                look = looks[label]
                 axis.plot(x, mean, label=label, **look)
                 axis.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
                 drawn.append(
@@ -93,6 +98,19 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=min(4, len(names)), fontsize=8)
     return Drawn(figure, pd.concat(drawn, ignore_index=True))
+
+
+def _looks(labels: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Colour and dashes of each label: of "SFL, eta=0.1" a colour of the method and dashes of the rest, if both repeat."""
+    methods, rests = (list(dict.fromkeys(label.partition(", ")[i] for label in labels)) for i in (0, 2))
+    if 1 < len(methods) < len(labels) and len(rests) <= len(_STYLES):
+        places = [(methods.index(m), rests.index(r)) for m, _, r in (label.partition(", ") for label in labels)]
+    else:
+        places = [(i, i // len(_COLOURS)) for i in range(len(labels))]
+    return {
+        label: {"color": _COLOURS[i % len(_COLOURS)], "linestyle": _STYLES[j % len(_STYLES)]}
+        for label, (i, j) in zip(labels, places, strict=True)
+    }
 
 
 def _with_slope(axis: Any) -> None:

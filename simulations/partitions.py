@@ -89,7 +89,7 @@ def iid(labels: np.ndarray, M: int, seed: int) -> Partition:
     _sizes(labels, M)
     rng = _generator(seed)
     clients = tuple(np.sort(part) for part in np.array_split(rng.permutation(len(labels)), M))
-    return Partition(clients, f"IID, {M} clients, seed {seed}")
+    return Partition(clients, f"IID, {M} client{'s' * (M > 1)}, seed {seed}")
 
 
 def shards(labels: np.ndarray, M: int, shards_per_client: int, seed: int) -> Partition:

@@ -35,7 +35,7 @@ def verdict_of(family: str, witness: Witness) -> Verdict:
     """Refuted by the mismatches, if there are any; else tested on the family."""
     if witness:
         count = "1 mismatch" if len(witness) == 1 else f"{len(witness)} mismatches"
-        return Verdict(Status.REFUTED, f"{family}: {count}", witness=witness)
+        return Verdict(Status.REFUTED, f"{count}: {family}", witness=witness)
     return Verdict(Status.TESTED, family)
 
 

@@ -284,7 +284,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
                 return Verdict(Status.REFUTED, f"{at}: {numbers}, in exact arithmetic", slack=ratio, witness=witness)
     if not seen:
         return Verdict(Status.OPEN, "no run meets the conditions and the assumptions")
-    return Verdict(Status.TESTED, f"in fractions: {'; '.join(dict.fromkeys(seen))}")
+    return Verdict(Status.TESTED, f"no violation in whole runs, in fractions: {'; '.join(dict.fromkeys(seen))}")
 
 
 def _short(number: Any) -> str:
@@ -303,7 +303,7 @@ def independent(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, "independent noise does not meet it", witness={"noise": "independent signs"})
     if all(common):
         return Verdict(Status.REFUTED, "one sign for all clients meets it", witness={"noise": "one sign"})
-    return Verdict(Status.TESTED, f"met by independent signs of {CLIENTS} clients, by one sign for all clients not")
+    return Verdict(Status.TESTED, f"met by independent signs of {CLIENTS} clients; not met by one sign for all clients")
 
 
 def _known(statement: Statement) -> bool:

@@ -519,7 +519,7 @@ def instances(to: BlockForm, full: bool) -> Iterator[Instance]:
 
 
 FAMILY = (
-    "quadratics in one dimension, and in two with one block or two, in one dimension functions flatter right of 0 too; "
+    "quadratics in one dimension and, with one block or two, in two, one-dimensional functions that are flatter right of 0; "
     "largest admissible step and smaller ones; shared noise, biased gradients and other c where they are not excluded"
 )
 

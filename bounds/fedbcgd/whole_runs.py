@@ -253,7 +253,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
         numbers = f"{start.says}: left side {float(left):.3g}, right side {float(right):.3g}"
         excluded = next((one for one in start.excluded_by if one in given), None)
         if holds or excluded:
-            told.append(numbers + ("" if holds else f", which '{excluded}' excludes"))
+            told.append(numbers + ("" if holds else f", in a run that '{excluded}' excludes"))
             slack = min(slack, right / left) if left > 0 and not excluded else slack
             continue
         witness = {
@@ -264,7 +264,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, f"{numbers}, from fractions", witness=witness)
     if not told:
         return Verdict(Status.OPEN, "no run meets the conditions")
-    says = f"quadratics in fractions; {'; '.join(told)}"
+    says = f"whole runs on quadratics, in fractions: {'; '.join(told)}"
     return Verdict(Status.TESTED, says, slack=float(slack) if slack < sympy.oo else None)
 
 

@@ -437,10 +437,12 @@ def family(to: CompressedForm, full: bool) -> Iterator[Run]:
 
 
 FAMILY = (
-    "one-dimensional quadratics of either curvature and functions flatter right of 0, m = 1, 2, 3, tau = 1..4, q = 0..3, "
-    "largest step and smaller ones; ends of all ranges; what the statement does not assume is violated"
+    "one-dimensional quadratics of either curvature and functions that are flatter right of 0, m = 1, 2, 3, tau = 1..4, "
+    "q = 0..3, largest step and smaller ones; ends of all ranges; also what violates properties that are not assumed"
 )
-_ENDS = "one-dimensional quadratics, ends of all ranges, largest step; what the statement does not assume is violated"
+_ENDS = (
+    "one-dimensional quadratics, ends of all ranges, largest step; also what violates properties that are not assumed"
+)
 
 
 # The search

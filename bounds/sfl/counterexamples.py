@@ -124,7 +124,7 @@ def uneven_steps(statement: Statement, full: bool = False) -> Verdict:
     told = {f"SFL with K = {n}": _told(split_trajectory((n, n), _ETA, 1, _START)[-1]) for n in range(1, _MOST + 1)}
     return Verdict(
         Status.REFUTED,
-        "two like clients with tau = (1, 2): after a round SSL has made three steps, SFL 2 K; no two models agree",
+        "two alike clients with tau = (1, 2): in a round SSL makes three steps and SFL 2 K; no two of their models agree",
         witness={
             "model": "x_s x_c, one sample X = 1, Y = 0, loss (x_s x_c)^2/2", "x_c, x_s": _told(_START), "eta": str(_ETA),
             "tau": list(_UNEVEN), "SSL": _told(x_ssl), **told,

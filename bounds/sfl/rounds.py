@@ -244,9 +244,9 @@ def _bent(instance: Instance) -> Instance:
 
 
 FAMILY = (
-    "quadratics in one dimension and (not commuting) in two, in one dimension functions flatter right of 0 too, M = 1, 2, "
-    "3, 12, S = 1..3, K = 1..3, convex or not as the assumptions allow; where they allow it noise that all clients share, "
-    "biased gradients, one order"
+    "quadratics in one dimension and in two, where their Hessians need not commute, one-dimensional functions that are "
+    "flatter right of 0, M = 1, 2, 3, 12, S = 1..3, K = 1..3, convex or not as the assumptions allow; where they allow it, "
+    "noise that all clients share, biased gradients, one order"
 )
 
 # Claims and conditions, compiled to exact arithmetic

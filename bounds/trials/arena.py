@@ -663,12 +663,11 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     if not found:
         return Verdict(Status.VACUOUS, "no step size and R of any arena is admissible")
     tightest, loosest = min(found), max(found, key=lambda f: f[1])
-    how = (
-        f"exact expectation, relative rounding {ROUNDING:g} allowed" if arenas[0].kind == "moments" else "mean of runs"
-    )
+    exact = arenas[0].kind == "moments"
     says = (
-        f"{how}: {len(arenas)} arena{'s' * (len(arenas) > 1)}, bound/measured {tightest[0]:.3g} ({tightest[2]}) "
-        f"to {loosest[1]:.3g} ({loosest[2]}){_on_trust(arenas)}"
+        f"{'exact expectation' if exact else 'mean of runs'} in {len(arenas)} arena{'s' * (len(arenas) > 1)}"
+        f"{f' (relative rounding of {ROUNDING:g} allowed)' * exact}: the bound is {tightest[0]:.3g} ({tightest[2]}) "
+        f"to {loosest[1]:.3g} ({loosest[2]}) times the measured value{_on_trust(arenas)}"
     )
     return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
 

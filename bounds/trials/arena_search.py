@@ -203,11 +203,12 @@ def judge(found: Tightest | None, statement: Statement) -> Verdict:
     settings = dict(candidate.settings)
     if "S" in settings:
         settings["S"] = f"{settings['S']} of {candidate.problem.M}"
-    where = f"{candidate.told}; " + ", ".join(f"{n} = {v}" for n, v in settings.items())
-    ratio = {"<=": "bound/measured", ">=": "measured/bound", "=": "ratio of bound and measured"}[claim.sign]
+    settings |= {"x0": f"{_X0:g}", name: f"{found.step:.3g}", "R": str(found.R)}
+    where = ", ".join(f"{n} = {v}" for n, v in settings.items())
+    of = {"<=": "bound to measured value", ">=": "measured value to bound", "=": "bound and measured value"}[claim.sign]
     says = (
-        f"{found.tried} {candidate.what} searched by {candidate.how}, smallest {ratio} {found.ratio:.3g}: "
-        f"{where}, x0 = {_X0:g}, {name} = {found.step:.3g}, R = {found.R}"
+        f"{found.tried} {candidate.what}, searched by {candidate.how}: the smallest ratio of {of} is {found.ratio:.3g}, for "
+        f"{candidate.told}; {where}"
     )
     return Verdict(Status.TESTED, says, slack=found.ratio)
 

@@ -155,7 +155,9 @@ def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERA
                 numbers = {name: value for name, value in case.values.items() if isinstance(value, float)}
                 return failed(case.where, side, numbers)
             tightest = max(tightest, 0.0 if side.equality else side.ratio)
-    sharp = f"; left/right at most {tightest:.6g}" if tightest else f", equal within {within:g}"
+    sharp = (
+        f": the left side is at most {tightest:.6g} times the right one" if tightest else f", equal within {within:g}"
+    )
     return Verdict(Status.TESTED, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
 
 
@@ -203,7 +205,7 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
             if isinstance(relation, sympy.Le | sympy.Ge) and float(large) > 0:
                 tightest = max(tightest, float(small / large))
     kind = "exact comparisons" if exact else "comparisons in floating point"
-    sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
+    sharp = f": the left side is at most {tightest:.6g} times the right one" if tightest else ""
     return Verdict(Status.TESTED, f"{family}, {count} {kind}{sharp}", slack=1 / tightest if tightest else None)
 
 

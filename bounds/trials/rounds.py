@@ -129,13 +129,13 @@ class Rounds(Generic[Instance, OfPaper]):
                     return self._refuted(instance, form, True)
                 if not balance.equality:
                     further[balance.says] = max(further.get(balance.says, 0), balance.ratio)
+        nearest = "the closest one" if starts == 1 else f"each of the {starts} closest"
         says = (
-            f"no violation on {len(seen)} instances ({self.searched}), nor in a search of {changes} more from each of the "
-            f"{starts} closest"
+            f"no violation on {len(seen)} instances ({self.searched}), nor in a search of {changes} more from {nearest}"
         )
         if any(further.values()):
-            slacks = ", ".join(f"{float(1 / need):.4g}" for need in further.values() if need)
-            says += f"; further inequalities with slack {slacks}"
+            slacks = [f"{float(1 / need):.4g}" for need in further.values() if need]
+            says += f"; its further inequalit{'y has' if len(slacks) == 1 else 'ies have'} slack {', '.join(slacks)}"
         return Verdict(Status.TESTED, says, slack=float(1 / largest) if largest else None)
 
     def tightest(self, instance: Instance, form: OfPaper) -> Balance | None:

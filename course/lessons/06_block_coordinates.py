@@ -880,7 +880,7 @@ def _(catalogue, mo, one_by_one):
     listings = {"nothing": catalogue.find("fedbcgd.alg3.corrected").claim} | one_by_one(
         catalogue.find("fedbcgd.alg3").claim, catalogue.find("fedbcgd.alg3.corrected").claim
     )
-    line = mo.ui.dropdown(list(listings), value="line 17, whole c_i kept", label="put back as printed")
+    line = mo.ui.dropdown(list(listings), value="the whole c_i kept, as in line 17", label="put back as printed")
     line
     return line, listings
 

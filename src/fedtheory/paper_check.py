@@ -329,8 +329,8 @@ def _sharper(paper: Paper, sharper: Sequence[Checked], own: Sequence[Checked]) -
     known = {c.statement.id: c for c in own}
     lines = [
         "Bounds of ours with better constants, each with its own proof, for step sizes up to the printed limit. A bound",
-        "that is false as printed is compared in its corrected form. *Slack* is the smallest bound/measured here, for each.",
-        "*None left*: the term is not needed.  We do not claim that these theorems are new.\n",
+        "that is false as printed is compared in its corrected form. *Slack*: the smallest ratio of bound to measured value",
+        "here. *None left*: the term is not needed.  We do not claim that these theorems are new.\n",
         "| slack | printed or corrected | slack | ours | verdict | its terms over ours |",
         "|---:|---|---:|---|---|---|",
     ]

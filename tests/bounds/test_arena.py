@@ -193,7 +193,7 @@ def test_rounding_is_allowed_in_favour_of_the_bound_and_no_more() -> None:
     room = slack([EXACT])
     assert judge([EXACT], scaled(EXACT, (1 - 0.9e-9) / room)).status is Status.TESTED
     assert judge([EXACT], scaled(EXACT, (1 - 1.1e-9) / room)).status is Status.REFUTED
-    assert "rounding 1e-09 allowed" in judge([EXACT], printed(EXACT)[0]).says
+    assert "rounding of 1e-09 allowed" in judge([EXACT], printed(EXACT)[0]).says
 
 
 PER_ETA = {  # eta_tilde / eta: M K, S K, K with M = 4, S = 2, K = 3

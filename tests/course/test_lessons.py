@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import sympy
 
-from course.build import LESSONS, NETWORK, SETTINGS, build, exported, sources, version
+from course.build import LESSONS, NETWORK, SETTINGS, build, contents, exported, sources, version
 from course.lesson import Answer, after, check, choice, how_to_answer, put, scaled, statement, told
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Status
@@ -327,6 +327,16 @@ def test_lessons_export_to_html(name: str, which: Any, tmp_path: Path) -> None:
 def test_a_notebook_exports_to_html(tmp_path: Path) -> None:
     """Its cells run; its front end lies beside it."""
     book = tmp_path / "small.py"
-    book.write_text("import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    print(6 * 7111)\n    return\n")
-    text = exported(book, "../marimo").read_text()
-    assert "42666" in text and NETWORK not in text and "../marimo/assets" in text
+    book.write_text("import marimo\n\napp = marimo.App()\n\n\n@app.cell\ndef _():\n    6 * 7111\n    return\n")
+    text = exported(book, "../marimo", code=False).read_text()
+    assert "42666" in text and "6 * 7111" not in text and NETWORK not in text and "../marimo/assets" in text
+
+
+def test_the_first_page_leads_to_the_exported_lessons(tmp_path: Path) -> None:
+    pages = [Path(name).with_suffix(".html").name for name in NAMES]
+    (tmp_path / "student").mkdir()
+    for page in pages[:2]:
+        (tmp_path / "student" / page).touch()
+    links = re.findall(r'href="(.+?)"', text := contents(tmp_path))
+    assert len(links) == 2 and all((tmp_path / link).is_file() for link in links)
+    assert ">1. Client drift</a>" in text and "The site" not in text

@@ -659,6 +659,15 @@ def test_a_refuted_statement_tells_its_witness_and_leads_to_the_explorer(page: P
     expect(page.locator("h1")).to_contain_text("sfl.eq54")
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_link_into_the_page_of_a_paper_lands_on_the_statement(page: Page, site: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for id_ in ("fedcom.thmE4", "fedbcgd.claim.factor_1_over_N", "fedbat.c1.sync"):  # far down
+        page.goto((site / f"{id_.partition('.')[0]}.html").as_uri() + f"#{id_}")
+        page.evaluate("document.fonts.ready")
+        assert 0 <= page.locator(f'[id="{id_}"]').evaluate("e => e.getBoundingClientRect().top") < 120
+
+
 def test_the_statements_of_a_paper_can_be_read_one_after_the_other(page: Page, site: Path) -> None:
     first, second, *_ = catalogue.statements("sfl")
     page.goto((site / f"{first.id}.html").as_uri())
@@ -760,6 +769,19 @@ def test_the_dark_page_is_dark_and_its_figures_are_grey(page: Page, site: Path) 
     assert page.evaluate(dimmed) == "brightness(0.84)"
     page.emulate_media(color_scheme="light")
     assert page.evaluate(dimmed) == "none"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("name", ["sfl", "fedcom", "index"])
+def test_the_texts_in_a_picture_can_be_read(page: Page, site: Path, name: str, width: int) -> None:
+    """Tick labels have 8 points, 12 pixels in the file; 9 pixels are left, in the whole width or in one that is moved."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((site / f"{name}.html").as_uri())
+    shares = page.evaluate(
+        "[...document.querySelectorAll('figure img')].map(i => i.getBoundingClientRect().width / i.getAttribute('width'))"
+    )
+    assert shares and min(shares) > 0.74 and max(shares) <= 1
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_on_a_phone_a_table_shows_every_cell(page: Page, site: Path) -> None:

@@ -66,7 +66,9 @@ def test_the_pages_load_nothing_from_elsewhere(built: Path) -> None:
 
 def test_links_to_files_of_the_repository_lead_somewhere(built: Path) -> None:
     found = {link for path in built.glob("*.html") for link in re.findall(r'href="(\.\./[^"#]+)', path.read_text())}
-    assert found and all((ROOT / "docs" / "built" / link).resolve().exists() for link in found)
+    # `make report` and `python -m course --html` write these
+    later = {"../../site/index.html", "../../course/built/index.html"}
+    assert later < found and all((ROOT / "docs" / "built" / link).resolve().exists() for link in found - later)
 
 
 def test_the_search_works_in_a_page_opened_from_the_folder(built: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_claim_that_holds_on_quadratics_is_refuted_by_jumps_of_the_curvature(m
     families = defaults._families
     monkeypatch.setattr(defaults, "_families", lambda *given: families(*given)[:1])
     alone = ft.check(claim, when=when)
-    assert alone.status is Status.TESTED and "small quadratics searched" in alone.says
+    assert alone.status is Status.TESTED and "small quadratics, searched" in alone.says
     assert "jumps" not in alone.says and alone.evidence["search"].slack > 1.1
 
 

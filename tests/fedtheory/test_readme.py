@@ -190,7 +190,7 @@ def test_own_problem_and_algorithm(
 ) -> None:
     exec(OWN, {})
     printed = capsys.readouterr().out.splitlines()
-    assert "vouched for, not certified" in printed[0] and "bound/measured" in printed[-1]
+    assert "vouched for, not certified" in printed[0] and "times the measured value" in printed[-1]
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(ALGORITHM)
     words = ["quadratic", "MyProx", "FedProx", "K=5", "prox=0.5", "eta=0.1", "rounds=5", "seeds=2", "--json"]

@@ -272,6 +272,13 @@ def test_what_a_caption_says_of_a_bound_is_so_in_the_numbers(picture) -> None:
         assert (data[data.statement == id_]["mean"] <= data[data.statement == id_].bound * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("printed", ["sfl.eq54", "fedcom.thmE4"])
+def test_the_picture_of_a_finding_shows_the_printed_bound_crossed_and_no_other(printed: str) -> None:
+    data = pd.read_csv(gallery.DRAWN / f"{printed.replace('.', '_')}_is_crossed.csv")
+    assert set(data[data.low > data.bound * (1 + 1e-9)].statement) == {printed}
+    assert set(data.statement) == {printed, f"{printed}.corrected"}
+
+
 def test_what_is_said_of_stable_step_sizes() -> None:
     data = pd.read_csv(REPOSITORY / "figures/drawn/fedbcgd_plus_unstable.csv")
     steps = data[data.panel == "quadratic"].pivot(index="x", columns="curve", values="y")

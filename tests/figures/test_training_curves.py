@@ -50,9 +50,12 @@ def test_a_line_ends_where_a_seed_diverged():
 
 
 def test_axes_have_names_and_units():
-    drawn = curves({"one": history(), "other": history(2.0)}, "a title")
+    other = history(2.0)
+    drawn = curves({"one": history(), "other": other.assign(bits_up=2 * other.bits_up)}, "a title")
     axes = drawn.canvas.axes
     assert {a.get_xlabel() for a in axes} == {"round", "sent by all clients together (Gbit)"}
+    alike = curves({"one": history(), "other": other}, "a title")
+    assert {a.get_xlabel() for a in alike.canvas.axes} == {"round, in which all clients together send 2 Gbit"}
     assert "test accuracy (%)" in {a.get_ylabel() for a in axes}
     bits = drawn.data[(drawn.data.along == "bits_up") & (drawn.data.label == "one")]
     assert bits.x.max() == 2e9 * 8  # the data keep bits
@@ -61,6 +64,14 @@ def test_axes_have_names_and_units():
     assert "a title" in drawn.canvas.get_suptitle() and "mean of 3 seeds" in drawn.canvas.get_suptitle()
     (line,) = axes[0].get_lines()[:1]
     assert max(line.get_ydata()) == pytest.approx(20)
+
+
+def test_a_method_has_a_colour_and_a_setting_has_dashes():
+    drawn = curves({f"{name}, eta={eta}": history(eta) for name in ("PFL", "SFL") for eta in (1, 2)}, "title")
+    lines = {line.get_label(): line for line in drawn.canvas.axes[0].get_lines()}
+    looks = {label: (line.get_color(), line.get_linestyle()) for label, line in lines.items()}
+    assert looks["PFL, eta=1"][0] == looks["PFL, eta=2"][0] != looks["SFL, eta=1"][0]
+    assert looks["PFL, eta=1"][1] == looks["SFL, eta=1"][1] != looks["PFL, eta=2"][1]
 
 
 def test_the_slope_of_the_theorems_is_minus_a_half():

@@ -164,9 +164,10 @@ class Ledger:
         seen = [self.in_view(c) for c in self.conditions]
         room = {name: _room(seen, *map(self.in_view, pair)) for name, pair in self._compared.items()}
         told = ", ".join(f"{name} {factor:.3g}" for name, factor in room.items())
+        improved = f"; factors by which the constants can be improved: {told}" if told else ""
         return Verdict(
             Status.PROVED,
-            f"{len(self.steps)} steps decided exactly" + (f"; room in the constants: {told}" if told else ""),
+            f"{len(self.steps)} step{'s' * (len(self.steps) != 1)} decided exactly{improved}",
             slack=min(room.values(), default=None),
         )
 

@@ -131,7 +131,7 @@ class _Writer:
         told = {piece for line in self.lines for piece in line.because}
         more = [(self._named(p.name),) for p in sorted(argument.premises) if p.kind in _USED]
         if more := [one for one in more if one[0] not in told]:
-            yield Line(("The proof also uses ", *_joined(more), "."))
+            yield Line(("The proof also uses: ", *_joined(more), "."))
 
     # Reasons
 

@@ -366,14 +366,14 @@ def _found(claim: Listing) -> Iterator[tuple[Exact, bool, str]]:
 def one_by_one(printed: Listing, corrected: Listing) -> dict[str, Listing]:
     """The corrected lines with one of the printed errors, by the error's name."""
     numbers = {
-        "line 17, whole c_i kept": (17,),
-        "lines 16, 23, 28, the last step not sent": (16, 23, 28),
-        "lines 25, 30, the step counted twice": (25, 30),
-        "line 31, the factor": (31,),
+        "the whole c_i kept, as in line 17": (17,),
+        "the last step not sent, as in lines 16, 23, 28": (16, 23, 28),
+        "the step counted twice, as in lines 25, 30": (25, 30),
+        "the factor of line 31": (31,),
     }
     signs = {
-        "signs of line 13 of the control variates": algorithms.local_step(1, -1),
-        "signs of line 13 of the variance reduction": algorithms.local_step(-1, 1),
+        "the signs of the control variates in line 13": algorithms.local_step(1, -1),
+        "the signs of the variance reduction in line 13": algorithms.local_step(-1, 1),
     }
     found = {what: corrected.having(line) for what, line in signs.items() if printed[13] != corrected[13]}
     return found | {what: corrected.having(*(printed[n] for n in lines)) for what, lines in numbers.items()}
@@ -396,8 +396,8 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
             harm = next(
                 (f"{run}: {what}" for run, well, what in _found(lines) if not well), "no effect on these instances"
             )
-            says += f".  In the corrected listing, {name} alone: {harm}"
-    return Verdict(Status.REFUTED, f"in fractions, x* = {SEVERAL.minimiser}: {says}", witness=wrong)
+            says += f".  In the corrected listing with only {name} as printed: {harm}"
+    return Verdict(Status.REFUTED, f"in fractions, minimiser x* = {SEVERAL.minimiser}: {says}", witness=wrong)
 
 
 # --------------------------------------------------------------------------------------------------------- relations
@@ -788,9 +788,10 @@ def variant(statement: Statement, full: bool = False) -> Verdict:
         said = {"freeze": "freezing" in told, "share": "without" not in told, "momentum": "momentum" in told}
         if found != said:
             return Verdict(Status.REFUTED, f"{run}: not as the caption says", witness={"found": found, "said": said})
+    numbers = ", ".join(f"{name} = {value}" for name, value in settings.items())
     plain = " and FedBCGD itself" if named[1] == "share_momentum" else ""
     return Verdict(
         Status.TESTED,
-        f"FedBCGD with {dict(settings)} is the ablation {named[1]}{plain} on {len(compared)} noisy quadratics, 3 rounds; a "
+        f"FedBCGD with {numbers} is the ablation {named[1]}{plain} on {len(compared)} noisy quadratics, 3 rounds; a "
         f"client {'never moves' if settings['freeze'] else 'also moves'} blocks that it does not send",
     )

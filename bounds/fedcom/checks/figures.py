@@ -35,7 +35,9 @@ from fedtheory.theory.statement import Record, Relations, Statement, Status, Ver
 
 def _analogue(says: str, against: Mapping[str, Any]) -> Verdict:
     """Our experiment beside the printed one; `against`: its results that contradict the sentences."""
-    return Verdict(Status.ANALOGUE, f"on our data {'otherwise' if against else 'the same'}: {says}", witness=against)
+    return Verdict(
+        Status.ANALOGUE, f"our data show {'something else' if against else 'the same'}: {says}", witness=against
+    )
 
 
 @cache

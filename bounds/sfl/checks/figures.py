@@ -46,8 +46,9 @@ class Curve:
         return float(within.argmax()) if within.any() else np.inf
 
     def __str__(self) -> str:
+        rounds = self.rounds_to(RESOLUTION)
         reached = (
-            f"{RESOLUTION:g} in {self.rounds_to(RESOLUTION):g} rounds"
+            f"{RESOLUTION:g} in {rounds:g} round{'s' * (rounds != 1)}"
             if self.final == RESOLUTION
             else f"{self.final:.2g}"
         )
@@ -143,9 +144,10 @@ def figure_1(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, f"{len(witness)} comparisons fail", witness=witness)
     return Verdict(
         Status.TESTED,
-        f"root of the exact expected squared distance after R = {R} from x0 = {x0:g}, best step size of Figure 7's grid, "
-        f"{RESOLUTION:g} and below counted as equal, then the rounds to it: {'; '.join(shown)}; PFL the same in Groups 1 "
-        f"and 2; the smallest step size of the grid is best for {', '.join(edge) or 'none'}",
+        f"root of the exact expected squared distance after R = {R} from x0 = {x0:g}, at the best step size of Figure 7's "
+        f"grid. Distances of at most {RESOLUTION:g} count as equal; then the rounds to that distance count: "
+        f"{'; '.join(shown)}; PFL is the same in Groups 1 and 2; the "
+        f"smallest step size of the grid is best for {', '.join(edge) or 'none'}",
     )
 
 

@@ -19,7 +19,7 @@ from fedtheory.verification import Checked
 _CITATION = Path(__file__).parents[1] / "CITATION.cff"
 _BESIDE = {
     "documentation": "docs/built/index.html",
-    "course": "course/built/student/01_client_drift.html",
+    "course": "course/built/index.html",
     "check": "paper_check.md",
 }
 

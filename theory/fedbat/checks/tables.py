@@ -182,10 +182,11 @@ def table4(statement: Statement, full: bool) -> Verdict:
     uniform = [designs[0] for designs in common if len(set(designs)) == 1]
     alike = " or ".join(f"stride {s}, padding {p}, pooling by {q}" for s, p, q in sorted(uniform))
     return verdict_of(
-        f"{len(claim.table)} layers by arithmetic; choices of stride 1 or 2, padding 0 or 1, pooling by 1 or 2 for each "
-        f"convolution that give the features of the CNN: {', '.join(f'{name} {len(f)}' for name, f in fitting.items())}, "
-        f"all of them {len(common)}; of these, alike in every layer: {alike or 'none'}; weights, and parameters of batch "
-        f"normalisation: {'; '.join(sizes)}",
+        f"the parameters of {len(claim.table)} layers, by arithmetic; choices of stride 1 or 2, padding 0 or 1, pooling by "
+        "1 or 2 for each convolution that give the features of the CNN: "
+        f"{', '.join(f'{name} {len(f)}' for name, f in fitting.items())}, all of them {len(common)}; "
+        f"of these, alike in every layer: {alike or 'none'}; weights, and parameters of batch normalisation: "
+        f"{'; '.join(sizes)}",
         witness,
     )
 
@@ -394,7 +395,7 @@ def _otherwise(statement: Statement) -> tuple[str, Witness]:
     for id_ in (id_ for id_ in ACCURACY_TABLES if id_ != statement.id):
         theirs = _runs(record_of(id_))
         shared = [key for key in own if key in theirs]
-        told += [f"{id_} {len(shared)}"] if shared else []
+        told += [f"{len(shared)} in {id_}"] if shared else []
         witness |= {
             f"{column}, {method}, otherwise in {id_}": {statement.id: own[column, method], id_: theirs[column, method]}
             for column, method in shared
@@ -421,7 +422,7 @@ def accuracy_table(statement: Statement, full: bool) -> Verdict:
     shared, otherwise = _otherwise(statement)
     told, mismatches = sentences(_of(statement), besides(statement))
     alike = ", ".join(_alike(claim))
-    remarks = (f"also in another table: {shared}", alike and f"same mean and deviation: {alike}", told)
+    remarks = (f"cells that another table has too: {shared}", alike and f"same mean and deviation: {alike}", told)
     return verdict_of(f"{len(claim.table)} cells; {'; '.join(filter(None, remarks))}", witness | otherwise | mismatches)
 
 

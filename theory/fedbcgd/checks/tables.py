@@ -48,7 +48,8 @@ def setup(statement: Statement, full: bool) -> Verdict:
     if sampled.denominator != 1:
         witness["clients that take part"] = float(sampled)
     return verdict_of(
-        f"images of {clients} clients against {len(claim.table)} training sets, {sampled} take part", witness
+        f"the images of {clients} clients against {len(claim.table)} training sets; {sampled} clients take part",
+        witness,
     )
 
 
@@ -130,11 +131,11 @@ def accuracy_table(statement: Statement, full: bool) -> Verdict:
     remarks = {
         "fewest floats": _fastest(claim),
         "reach the target and lose it again": _lost_again(claim),
-        "otherwise in another table": _otherwise(statement),
+        "another number in another table": _otherwise(statement),
     }
     said = "; ".join(f"{what}: {', '.join(cells)}" for what, cells in remarks.items() if cells)
     witness = dict((*_impossible(claim), *_false_sentences(statement)))
-    return verdict_of(f"{len(claim.table)} cells and the sentences about them ({said})", witness)
+    return verdict_of(f"{len(claim.table)} cells, and the sentences about them: {said}", witness)
 
 
 def speedups(statement: Statement, full: bool) -> Verdict:
@@ -280,7 +281,8 @@ def _sent(claim: Record) -> str:
     outputs = sorted({chain[-1] for chain, misfits in _classifiers(claim).items() if not misfits})
     return (
         f"d = {d}; a client sends {float(mean / d):.4f} d on average, {most / d:.4f} d at most; "
-        f"the shared block is {100 * shared / d:.3f} %; outputs: {outputs or 'not determined'}"
+        f"the shared block is {100 * shared / d:.3f} %; possible numbers of outputs: "
+        f"{', '.join(map(str, outputs)) or 'none'}"
     )
 
 
@@ -296,7 +298,9 @@ def blocks(statement: Statement, full: bool) -> Verdict:
     claim = record_of(statement)
     tests = (_convolutions, _full_connections, _encoder, _number_of_blocks)
     witness = dict(mismatch for test in tests for mismatch in test(claim))
-    return verdict_of(f"{len(claim.table)} layers by arithmetic; {_sent(claim)}{_without_row(claim)}", witness)
+    return verdict_of(
+        f"the parameters of {len(claim.table)} layers, by arithmetic; {_sent(claim)}{_without_row(claim)}", witness
+    )
 
 
 def share_fraction(statement: Statement, full: bool) -> Verdict:
@@ -307,7 +311,7 @@ def share_fraction(statement: Statement, full: bool) -> Verdict:
     percent = Fraction(100 * shared, total)
     numbers = {"printed": printed, "shared": shared, "all": total, "quotient": round(float(percent), 4)}
     wrong = abs(percent - exact(printed)) > half_unit(printed)
-    return verdict_of(f"{shared} of {total} parameters", {"percent": numbers} if wrong else {})
+    return verdict_of(f"the shared block has {shared} of {total} parameters", {"percent": numbers} if wrong else {})
 
 
 def evidence() -> Iterator[Evidence]:

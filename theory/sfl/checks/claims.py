@@ -143,7 +143,7 @@ def local_steps(statement: Statement, full: bool = False) -> Verdict:
             return Verdict(found.status, f"{goal} does not follow from {given}", witness=witness)
     if condition.args[1].has(K):
         return Verdict(Status.REFUTED, "the dominant term depends on K", witness={"term": str(condition.args[1])})
-    return Verdict(Status.PROVED, "each implies the other (zeta_* > 0), decided by z3; no K in the dominant term")
+    return Verdict(Status.PROVED, "for zeta_* > 0 each implies the other, decided by z3; the dominant term has no K")
 
 
 def cyclic(groups: sympy.Expr, sampled: sympy.Expr, rounds: sympy.Expr, between: sympy.Expr) -> sympy.Expr:

@@ -282,7 +282,7 @@
     const range = some ? `${speaks} for ${state.along} from ${short(xs[inside.indexOf(true)])} to ${short(xs[inside.lastIndexOf(true)])}${gaps}.` : `${speaks} nowhere here.`;
     at("reading").textContent =
       (inside.every((i) => i) ? "" : some ? `${range} Elsewhere the chart is grey and the bound dotted. ` : `${range} `) +
-      (told.size < bound.terms.length ? `${bound.terms.length - told.size} small terms ${stacked ? "have no entry in the legend" : "are not drawn"}: the table has them. ` : "") +
+      (told.size < bound.terms.length ? `Terms ${stacked ? "without an entry in the legend" : "that are not drawn"}, because they are small: ${bound.terms.length - told.size}. The table has them. ` : "") +
       (stacked && log ? "Stacked on a logarithmic axis, so heights are not in proportion. " : "") +
       (negative && at("stacked").checked ? "A term is negative, so terms are lines. " : "");
     at("chart").setAttribute("aria-label", `${state.id} over ${state.along}: from ${saidAt(bound, first[0], short)} to ${saidAt(bound, first[first.length - 1], short)}. ${range}`);
