@@ -76,7 +76,9 @@ METHODS: Mapping[str, Method] = {
         given={"lag_0": "grads"},
     ),
     "FedCOM": Method(
-        "fedcom.thmD4.corrected", lambda eta: FedCOM(STEPS, eta, 1.0, RandK(_KEPT)), fails="clients have the same F_m"
+        "fedcom.thmD4.corrected",
+        lambda eta: FedCOM(STEPS, eta, 1.0, RandK(_KEPT)),
+        fails="all clients have the same function",
     ),
     "FedCOMGATE": Method(
         "fedcom.thmE4.corrected",

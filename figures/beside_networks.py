@@ -76,9 +76,9 @@ def draw(full: bool = False) -> Drawn:
 PICTURES = [
     Picture(
         "theory_beside_networks",
-        "Red diamonds: the bounds with estimated constants. Orange squares: the measured value of runs at the theorem's "
-        "step size. Means over three seeds, bars from the least to the largest. The number beside a diamond is the factor "
-        "between the two means.",
+        "Diamonds: the bounds with estimated constants. Squares: measured values of runs at the theorem's step size; "
+        "circles: at one that trains well. Means over three seeds, bars from the least to the largest. The number beside a "
+        "diamond is the factor from square to diamond.",
         draw,
         study=lambda: STUDY,
     )

@@ -51,7 +51,7 @@ def unstable(full: bool = False) -> Drawn:
     )
     right.legend(title="step size 0.03, T = 10 if not named", loc="lower left", fontsize=7, title_fontsize=7)
     figure.suptitle(
-        "FedBCGD+ with blocks needs step sizes of the order 1/(T L); without blocks, 1/L is stable for any T",
+        "fedbcgd: with blocks, FedBCGD+ is stable at step sizes of the order 1/(T L); without blocks, at 1/L",
         fontsize=10,
     )
     return Drawn(figure, data)
