@@ -44,10 +44,12 @@ from fedtheory.theory.proofs.inferences import (
     contract,
     contract_by,
     drop,
+    in_words,
     jensen,
     only,
     plus,
     polyak,
+    power,
     steady,
     telescope,
     young,
@@ -546,6 +548,6 @@ def _conditions(when: Any) -> list[Condition]:
 
 __all__ = [
     *field.__all__, "F", "X", "at_most", "bound_of", "certificate", "changes", "constants", "contract", "contract_by",
-    "drop", "function", "jensen", "off_star", "only", "paper", "plus", "points", "polyak", "problem", "rates", "steady",
-    "telescope", "young",
+    "drop", "function", "in_words", "jensen", "off_star", "only", "paper", "plus", "points", "polyak", "power", "problem",
+    "rates", "steady", "telescope", "young",
 ]  # fmt: skip
