@@ -20,6 +20,7 @@ from fedtheory.paper import (
     bounded_below,
     contract,
     convex,
+    decreasing,
     dist2,
     drift,
     eta,
@@ -252,3 +253,21 @@ def test_words_prove_what_they_say_from_what_is_assumed() -> None:
     more = p.lemma(dist2.next <= dist2 + eta**2 * sigma**2 / 2, given=[noise], by=by)
     without = p.lemma(dist2.next <= dist2 + eta**2 * sigma**2, given=[smooth], by=by)
     assert {proved(p, said).status for said in (more, without)} == {Status.BROKEN}
+
+
+def test_decreasing_steps_keep_a_state_below_what_falls_like_one_over_the_round() -> None:
+    p, given, noisy = one_gradient(), [smooth, strongly_convex, noise], eta**2 * sigma**2
+    after = (1 - mu * eta / 2) * dist2 + noisy
+    lemma = p.lemma(
+        dist2.next <= after, when=eta <= 1 / L, given=given, by=in_words("for this test", dist2.next <= after)
+    )
+
+    def verdict(first: Any, most: Any, wait: Any = 4 * L / mu) -> Verdict:
+        by = decreasing(lemma, first, wait, most)
+        return proved(p, p.theorem(dist2.last <= most / (R + wait), f"t{len(p.statements)}", given=given, by=by))
+
+    most = 4 * L / mu * D**2 + 16 * sigma**2 / mu**2
+    assert verdict(4 / mu, most).status is Status.PROVED
+    assert verdict(4 / mu, most - 8 * sigma**2 / mu**2).witness["step"].startswith("after round r")
+    assert verdict(4 / mu, most - D**2).witness["step"].startswith("at the start")
+    assert verdict(4 / mu, most, wait=2 * L / mu).status is Status.BROKEN  # the lemma's step sizes are at most 1/L

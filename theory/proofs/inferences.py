@@ -171,6 +171,26 @@ def in_words(why: str, says: Relational, *used: Statement | Assumption) -> Calla
     return proof
 
 
+def decreasing(lemma: Statement, first: Any, after: Any, most: Any) -> Callable[[Argument], None]:
+    """A whole proof for step sizes eta = first / t in round r, t = r + after: the state is then at most most / t.
+
+    lemma  next <= keeps * state + noise, for a step size eta
+    most   at least `after` times the start
+    """
+
+    def proof(p: Argument) -> None:
+        t = sympy.Symbol("t", positive=True)
+        p.conditions = [*p.conditions, t >= after]
+        fact = p.claim(lemma.id.partition(".")[2], at={field.eta: first / t}, under=[t >= after])
+        state = _state(p, fact)
+        p.compare("at the start", Fact(state, "<=", p.start_of(state)), Fact(state, "<=", spread_out(most / after)))
+        then = p.put(fact, p.by_hand("in round r, by induction", state, "<=", spread_out(most / t)))
+        p.compare("after round r", then, replace(then, value=spread_out(most / (t + 1))))
+        p.conclude(p.by_hand("in round R, by induction", p.language.last[state], "<=", most / (field.R + after), then))
+
+    return proof
+
+
 certificate = "certificate"  # in place of a list: see `fedtheory.bounds.certified_rounds`
 polyak, contract, telescope = (
     Inference("polyak", _polyak),
@@ -241,6 +261,6 @@ def composed(by: Iterable[Any], vectors: Callable[[Argument], tuple[str, Vectors
 
 
 __all__ = [
-    "Inference", "OfRound", "certificate", "changes", "composed", "contract", "contract_by", "drop", "in_words", "jensen",
-    "only", "plus", "polyak", "power", "steady", "telescope", "young",
+    "Inference", "OfRound", "certificate", "changes", "composed", "contract", "contract_by", "decreasing", "drop",
+    "in_words", "jensen", "only", "plus", "polyak", "power", "steady", "telescope", "young",
 ]  # fmt: skip
