@@ -270,7 +270,8 @@ def _(THEOREMS, drawn, mo, np, pick_K, pick_R, pick_kappa, pick_prox, pick_sigma
 def _(mo):
     mo.md(r"""
     Move the sliders, and look for a setting where another theorem is the smallest. The theorem of ProxSkip goes away as soon as
-    there is noise. A large $\kappa$ makes geometric terms slow; $1/R$ does not see it.
+    there is noise; its one term, named after $\zeta_*$, has the start in it, too. A large $\kappa$ makes geometric terms slow; $1/R$
+    does not see it.
 
     ## Local SGD and minibatch SGD
 
