@@ -35,7 +35,7 @@ types: $(READY)
 score: $(READY)  ## compute the missing scores (changes that the evidence notices): about an hour for all
 	$(BIN)/fedtheory record scores
 
-shelf: $(READY)  ## the theorems that the field quotes, each with its verdict: about five minutes
+shelf: $(READY)  ## the theorems that the field quotes, each with its verdict: about seven minutes
 	for paper in shelf/*/; do $(BIN)/fedtheory --path shelf verify --paper $$(basename $$paper) || exit 1; done
 
 brackets: $(READY)  ## solve the missing programmes for best constants: about ten minutes for all

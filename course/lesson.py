@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
+from pathlib import Path
 from textwrap import shorten
 from types import EllipsisType
 from typing import Any, Literal
@@ -16,6 +17,7 @@ import numpy as np
 import sympy
 from matplotlib.figure import Figure
 
+from fedtheory import plugins
 from fedtheory.bounds.evaluation import has_terms
 from fedtheory.figures import gallery
 from fedtheory.paper_check import value_text
@@ -220,6 +222,11 @@ def statement(id_: str) -> mo.Html:
             "where " + ", ".join(f"${latex(paper, sympy.Eq(k, v, evaluate=False))}$" for k, v in s.where.items())
         )
     return mo.callout(mo.md("\n\n".join(parts)))
+
+
+def shelf() -> None:
+    """The papers of `shelf/` are known, to this process and its workers."""
+    plugins.add_folder(Path(__file__).parents[1] / "shelf")
 
 
 def put(id_: str, kind: str, changed: Statement | None = None) -> Verdict:

@@ -27,6 +27,9 @@ PLANTED = {
     "proxskip.thm": ("heterogeneity=(1 - min(eta*mu, p**2))**R*(D**2 + eta**2*zeta_star**2/p**2)/2", "broken"),
     "diana.model": ("noise=(1 + omega)*eta**2*sigma**2/(M*q)", "broken"),
     "errorfeedback.thm": ("optimisation=Delta/(R*eta)", "broken"),
+    "fedprox.thm": ("heterogeneity=zeta_star**2/(2*mu*(mu + 2*prox))", "broken"),
+    "fednova.thm": ("heterogeneity=L*eta**2*(tau_max - 1)*(2*tau_max - 1)*zeta_star**2/(6*mu)", "broken"),
+    "li.thm1": ("noise=(16/M + 8)*sigma**2/(K*mu**2*(R + 40*L/mu))", "broken"),
     "glasgow.away": ("heterogeneity=L*eta_tilde**2*zeta_star**2*(1 - 1/K)**2/8", "refuted"),
 }
 

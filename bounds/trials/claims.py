@@ -34,6 +34,10 @@ class _ExactPrinter(LambdaPrinter):
 
     _print_Half = _print_Rational
 
+    def _print_Pow(self, e: sympy.Pow) -> str:
+        count = not e.exp.is_number  # as a fraction it would make the power inexact
+        return f"({self._print(e.base)})**int({self._print(e.exp)})" if count else super()._print_Pow(e)
+
     def _print_exp(self, e: sympy.exp) -> str:
         return f"exp({self._print(e.args[0])})"
 

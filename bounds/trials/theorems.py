@@ -30,6 +30,7 @@ from fedtheory.bounds.trials.arena import (
     steps_of,
 )
 from fedtheory.bounds.trials.quantities import QUANTITIES
+from fedtheory.bounds.worst_cases import letters_of_settings
 from fedtheory.simulations import NoSuchConstant
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.compressors import Compressor
@@ -167,8 +168,11 @@ def _letters(statement: Statement, algorithm: Algorithm) -> set[str]:
     wanted = parameters(statement)
     theirs = catalogue.paper(home).symbols if home in catalogue.names() else {}
     concepts = {s.concept for s in wanted if s.concept}
-    names = {name for name, s in theirs.items() if s.concept in concepts}
-    return names | ({s.name for s in wanted} if home == statement.paper else set())
+    names, letters = {name for name, s in theirs.items() if s.concept in concepts}, {s.name for s in wanted}
+    if statement.paper in plugins.packages():  # whose algorithm may be one of this repository
+        of = {s.concept: s.name for s in catalogue.paper(statement.paper).symbols.values() if s.concept}
+        names |= {n for n, letter in letters_of_settings(type(algorithm), of).items() if letter in letters}
+    return names | (letters if home == statement.paper else set())
 
 
 def _unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:

@@ -35,7 +35,7 @@ from fedtheory.simulations.algorithms.base import (
     with_clients,
 )
 from fedtheory.simulations.arrays import known_as, like, namespace
-from fedtheory.simulations.checked import brief, number, step_sizes, whole
+from fedtheory.simulations.checked import brief, number, step_sizes, truth, whole
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
 
@@ -80,9 +80,11 @@ class FedNova:
     d_m = (x - y_m) / (eta ||a_m||_1), and x = x - eta tau_eff sum_m p_m d_m with tau_eff = sum_m p_m ||a_m||_1.  For plain
     SGD ||a_m||_1 = tau_m.
 
-    tau       (M,) whole numbers >= 1, or one for all clients
-    momentum  of the local solver, in [0, 1)
-    prox      coefficient of the local solver's proximal term, >= 0
+    tau         (M,) whole numbers >= 1, or one for all clients
+    momentum    of the local solver, in [0, 1)
+    prox        coefficient of the local solver's proximal term, >= 0
+    tau_eff     > 0, in place of the mean above
+    normalises  False: the server averages the clients' models, as FedAvg does
 
     Raises ValueError for other settings; for a problem, unless tau is a number or has M entries.
     """
@@ -92,6 +94,8 @@ class FedNova:
     S: int | None = None
     momentum: float = 0.0
     prox: float = 0.0
+    tau_eff: float | None = None
+    normalises: bool = True
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -104,6 +108,9 @@ class FedNova:
         step_sizes(self.eta)
         number("momentum", self.momentum, "in [0, 1)")
         number("prox", self.prox, ">= 0")
+        if self.tau_eff is not None:
+            number("tau_eff", self.tau_eff, "> 0")
+        truth("normalises", self.normalises)
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M, or tau does not have M entries."""
@@ -133,14 +140,21 @@ class FedNova:
             v = xp.where(goes, self.momentum * v + g - self.prox * eta * u, v)
             w_v = xp.where(goes, self.momentum * w_v + 1 - self.prox * eta * w, w_v)
             u, w = xp.where(goes, u + v, u), xp.where(goes, w + w_v, w)
-        mean, tau_eff = aggregated(problem, clients, u / w), aggregated(problem, clients, w)
-        changed: Array = x[:, :, 0] - like(eta[..., 0, :], x) * tau_eff * mean
+        mean, step = aggregated(problem, clients, u / w if self.normalises else u), like(eta[..., 0, :], x)
+        if self.normalises:
+            step = step * (aggregated(problem, clients, w) if self.tau_eff is None else self.tau_eff)
+        changed: Array = x[:, :, 0] - step * mean
         return changed
 
     def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S and the mean of the tau_m."""
-        steps = float(self.steps(problem).mean())
-        return {"M": float(problem.M), "S": float(self.participants(problem)), "tau": steps}
+        """M, S, the mean, the largest and the least of the tau_m, and tau_eff, of normalised changes of plain SGD."""
+        steps = self.steps(problem)
+        found = {"M": problem.M, "S": self.participants(problem), "tau": steps.mean()}
+        found |= {"tau_max": steps.max(), "tau_min": steps.min()}
+        if self.normalises and not self.momentum and not self.prox:
+            p = np.full(problem.M, 1 / problem.M) if problem.weights is None else problem.weights
+            found["tau_eff"] = self.tau_eff or p @ steps
+        return {name: float(value) for name, value in found.items()}
 
     def uplink_bits(self, problem: Problem) -> float:
         """The normalised change, and ||a_m||_1."""

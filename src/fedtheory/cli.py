@@ -26,7 +26,7 @@ from fedtheory.commands import (
     trainings,
     verdicts,
 )
-from fedtheory.simulations.checked import brief, shortened
+from fedtheory.simulations.checked import shortened
 from fedtheory.theory.names import UnknownName
 
 # Without this, torch's waiting threads spin: three times slower beside other work.  torch reads it on import, later.
@@ -70,11 +70,7 @@ def options(
 ) -> None:
     """Verify the convergence theory of federated optimisation: statements, evidence, runs."""
     if path is not None:
-        # in the environment, so that worker processes know it too
-        others, folder = os.environ.get(plugins.VARIABLE, "").split(os.pathsep), os.path.abspath(path)
-        if os.pathsep in folder:
-            raise ValueError(f"--path {brief(folder)}: expected a folder without {os.pathsep!r} in its path")
-        os.environ[plugins.VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), folder]))
+        plugins.add_folder(path)
 
 
 COMMANDS: Mapping[typer.Typer, Mapping[str, Callable[..., None]]] = {

@@ -43,11 +43,14 @@ from fedtheory.theory.proofs.inferences import (
     composed,
     contract,
     contract_by,
+    decreasing,
     drop,
+    in_words,
     jensen,
     only,
     plus,
     polyak,
+    power,
     steady,
     telescope,
     young,
@@ -546,6 +549,6 @@ def _conditions(when: Any) -> list[Condition]:
 
 __all__ = [
     *field.__all__, "F", "X", "at_most", "bound_of", "certificate", "changes", "constants", "contract", "contract_by",
-    "drop", "function", "jensen", "off_star", "only", "paper", "plus", "points", "polyak", "problem", "rates", "steady",
-    "telescope", "young",
+    "decreasing", "drop", "function", "in_words", "jensen", "off_star", "only", "paper", "plus", "points", "polyak", "power",
+    "problem", "rates", "steady", "telescope", "young",
 ]  # fmt: skip

@@ -42,6 +42,14 @@ def add(name: str, parts: Callable[[], Mapping[str, Any]]) -> None:
     _WRITTEN[name] = parts
 
 
+def add_folder(path: str | Path) -> None:
+    """The papers of a folder, for this process and its workers.  Raises ValueError for a path with a separator in it."""
+    others, folder = os.environ.get(VARIABLE, "").split(os.pathsep), os.path.abspath(path)
+    if os.pathsep in folder:
+        raise ValueError(f"--path {folder[:200]}: expected a folder without {os.pathsep!r} in its path")
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), folder]))
+
+
 def remove(name: str) -> None:
     """Forget a paper of this process; nothing happens where there is none."""
     _WRITTEN.pop(name, None)
@@ -133,4 +141,4 @@ def home(module_name: str) -> str | None:
     return next((paper for paper, package in named.items() if module_name.startswith(f"{package}.")), None)
 
 
-__all__ = ["GROUP", "VARIABLE", "add", "blaming", "check_name", "home", "load", "packages", "remove"]
+__all__ = ["GROUP", "VARIABLE", "add", "add_folder", "blaming", "check_name", "home", "load", "packages", "remove"]

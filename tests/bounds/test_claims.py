@@ -11,6 +11,7 @@ import sympy
 from fedtheory.bounds.fedbat.rounds import ROUNDS
 from fedtheory.bounds.trials.cases import Case, Vector, compared, known_at, substituted
 from fedtheory.bounds.trials.claims import exact, rescaled, unassumed
+from fedtheory.simulations.exact.rational import Fraction as Gmp
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Relations, Status
 
@@ -64,3 +65,9 @@ def test_numbers_for_symbols_or_one_clear_error() -> None:
         substituted(1 / x, {"x": 0})
     with pytest.raises(ValueError, match=r"x \+ y: no number for y"):
         exact(x + y)({"x": Fraction(2)})
+
+
+def test_a_power_of_a_count_is_exact() -> None:
+    x, k = sympy.Symbol("x"), sympy.Symbol("k", integer=True, positive=True)
+    found = exact((1 - x) ** k - x)({"x": Gmp(1, 3), "k": Gmp(50)})
+    assert found == Fraction(2, 3) ** 50 - Fraction(1, 3)

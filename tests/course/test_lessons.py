@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import tomllib
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import sympy
 
 from course.build import LESSONS, NETWORK, SETTINGS, build, contents, exported, sources, version
 from course.lesson import Answer, after, check, choice, how_to_answer, put, scaled, statement, told
+from fedtheory import plugins
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Status
 
@@ -36,7 +38,9 @@ def answers(name: str, which: Any, folder: Path, changed: Callable[[str], str] =
     """What all exercises of a version, or of what it was changed to, come to when every cell is run."""
     path = folder / f"{which}_{name}"
     path.write_text(changed(version((LESSONS / name).read_text(), which)))
-    _, defined = load(path).app.run()
+    with pytest.MonkeyPatch.context() as patch:  # other tests see no paper that a lesson adds
+        patch.setenv(plugins.VARIABLE, os.environ.get(plugins.VARIABLE, ""))
+        _, defined = load(path).app.run()
     return list(defined["answers"])
 
 

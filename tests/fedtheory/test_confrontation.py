@@ -14,7 +14,7 @@ import fedtheory as ft
 from fedtheory import plugins
 from fedtheory.bounds.trials import theorems
 from fedtheory.confrontation import Confrontation
-from fedtheory.paper import Delta, K, L, R, eta, gap, h, mu, noise, paper, sigma, smooth, strongly_convex_mean
+from fedtheory.paper import Delta, F, K, L, R, X, eta, gap, h, mu, noise, paper, sigma, smooth, strongly_convex_mean
 from fedtheory.simulations import data
 from tests import forked
 from tests.fedtheory.test_own_paper import FedAnchor
@@ -135,6 +135,23 @@ def test_a_paper_of_ones_own() -> None:
         assert pair.theorem.statement.paper == "beside" and pair.theorem.value is not None and pair.data is not None
     finally:
         plugins.remove("beside")
+
+
+def test_a_paper_of_ones_own_about_an_algorithm_of_the_repository_binds_no_setting_in_its_theorem() -> None:
+    own = paper("proximal")
+    prox = own.symbol("prox", "p", "factor of the proximal term", F / X**2, nonnegative=True)
+    kind = ft.algorithms["FedProx"]
+    own.algorithm(kind, "FedProx of a test")
+    bound = (1 - mu * eta / 2) ** R * Delta + K * prox * sigma**2 / L**2  # false, and only evaluated here
+    try:
+        said = own.theorem(
+            gap.last <= bound, "thm", when=eta <= 1 / (L + prox), given=[smooth, strongly_convex_mean, noise]
+        )
+        own.arena(said, quadratic(sigma=0.1), 20, K=3, prox=1.0)
+        (one,) = theorems.theorems(quadratic(sigma=0.1), kind(K=5, eta=1, prox=0.2), 10)
+        assert one.value is not None, one.why
+    finally:
+        plugins.remove("proximal")
 
 
 def test_the_example_brings_the_theorem_of_scaffold(tmp_path: Path, table: str) -> None:

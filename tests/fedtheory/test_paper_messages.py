@@ -37,7 +37,7 @@ _G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
         (lambda p: p.symbol("Lf", "L_f", "smoothness", F / X**2, concept="smothness"), "did you mean smoothness"),
         (lambda p: p.symbol("Lf", "L_f", "smoothness", F, concept="smoothness"), "has dimension"),
         (lambda p: p.lemma(drift <= h**2 * grad_sq, given=["smooth"]), "expected assumptions"),
-        (lambda p: p.algorithm(PFL, memory={"c": "some"}), "memory 'some': expected 'any' or 'sum 0'"),
+        (lambda p: p.algorithm(PFL, memory={"c": "some"}), "memory 'some': expected 'any', 'sum 0' or"),
         (lambda p: p.arena(p.theorem(gap.last <= gap, "t"), None, 10, tau=3), "arena with {'tau': 3}.*'tau'"),
         (lambda p: problem("quadratc"), "unknown problem 'quadratc'; did you mean quadratic"),
         (lambda p: gap.later, "has no attribute 'later'"),

@@ -10,24 +10,30 @@ import sympy
 
 from fedtheory.bounds.parallel import parallel_round
 from fedtheory.paper import (
+    D,
     K,
     L,
     M,
     OwnPaper,
+    R,
     S,
     bounded_below,
+    contract,
     convex,
+    decreasing,
     dist2,
     drift,
     eta,
     gap,
     grad_sq,
     h,
+    in_words,
     jensen,
     mu,
     noise,
     paper,
     polyak,
+    power,
     sigma,
     smooth,
     strongly_convex,
@@ -225,3 +231,43 @@ def test_a_proof_by_a_function_has_the_vectors_of_the_round() -> None:
     )
     false = proved(p, p.lemma(gap.next <= gap - eta * grad_sq + L * eta**2 * sigma**2 / (2 * M), **about))
     assert false.status is Status.BROKEN and "coefficient of grad_sq" in false.says
+
+
+def test_a_power_of_a_count_is_a_number_below_one_only_if_its_base_is() -> None:
+    p, q = one_gradient(), (1 - eta * mu) ** K
+    kept, given = (1 + q) / 2, [smooth, strongly_convex]
+    lemma = p.lemma(dist2.next <= kept * dist2, given=given, by=in_words("for this test", dist2.next <= kept * dist2))
+    assert proved(p, lemma).status is Status.PROVED
+    for when, name in ((eta <= 1 / L, "held"), (eta <= 3 / mu, "lost")):
+        by = [lemma, power(q), contract]
+        verdict = proved(p, p.theorem(dist2.last <= kept**R * D**2, name, when=when, given=given, by=by))
+        assert verdict.status is (Status.PROVED if name == "held" else Status.BROKEN), verdict
+    assert verdict.witness["step"] == f"the base of {q}"
+
+
+def test_words_prove_what_they_say_from_what_is_assumed() -> None:
+    p = one_gradient()
+    by = in_words("for this test", dist2.next <= dist2 + eta**2 * sigma**2, noise)
+    verdict = proved(p, p.lemma(dist2.next <= dist2 + eta**2 * sigma**2, given=[noise], by=by))
+    assert verdict.status is Status.PROVED and "for this test" in {premise.name for premise in verdict.premises}
+    more = p.lemma(dist2.next <= dist2 + eta**2 * sigma**2 / 2, given=[noise], by=by)
+    without = p.lemma(dist2.next <= dist2 + eta**2 * sigma**2, given=[smooth], by=by)
+    assert {proved(p, said).status for said in (more, without)} == {Status.BROKEN}
+
+
+def test_decreasing_steps_keep_a_state_below_what_falls_like_one_over_the_round() -> None:
+    p, given, noisy = one_gradient(), [smooth, strongly_convex, noise], eta**2 * sigma**2
+    after = (1 - mu * eta / 2) * dist2 + noisy
+    lemma = p.lemma(
+        dist2.next <= after, when=eta <= 1 / L, given=given, by=in_words("for this test", dist2.next <= after)
+    )
+
+    def verdict(first: Any, most: Any, wait: Any = 4 * L / mu) -> Verdict:
+        by = decreasing(lemma, first, wait, most)
+        return proved(p, p.theorem(dist2.last <= most / (R + wait), f"t{len(p.statements)}", given=given, by=by))
+
+    most = 4 * L / mu * D**2 + 16 * sigma**2 / mu**2
+    assert verdict(4 / mu, most).status is Status.PROVED
+    assert verdict(4 / mu, most - 8 * sigma**2 / mu**2).witness["step"].startswith("after round r")
+    assert verdict(4 / mu, most - D**2).witness["step"].startswith("at the start")
+    assert verdict(4 / mu, most, wait=2 * L / mu).status is Status.BROKEN  # the lemma's step sizes are at most 1/L

@@ -72,6 +72,16 @@ def test_fednova_against_a_loop(problem: Quadratic, orders: Any, momentum: float
 
 
 @pytest.mark.parametrize("problem", [EQUAL, UNEQUAL])
+def test_the_mean_of_models_and_another_factor(problem: Quadratic) -> None:
+    plain = FedNova(TAU, ETA, normalises=False)
+    np.testing.assert_allclose(last(problem, plain, 4), loop(problem, list(TAU), 0.0, 0.0, False, ALL), rtol=1e-12)
+    known, other = FedNova(TAU, ETA).symbols(problem), FedNova(TAU, ETA, tau_eff=1.5)
+    assert (known["tau_max"], known["tau_min"]) == (5, 1)
+    moved = [last(problem, one, 1) - 1.0 for one in (FedNova(TAU, ETA), other)]
+    np.testing.assert_allclose(moved[1] * known["tau_eff"], moved[0] * other.symbols(problem)["tau_eff"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("problem", [EQUAL, UNEQUAL])
 @pytest.mark.parametrize("orders", [ORDERS, ALL])
 @pytest.mark.parametrize("prox", [0.0, 2.0])
 def test_fedprox_against_a_loop(problem: Quadratic, orders: Any, prox: float) -> None:
@@ -99,6 +109,8 @@ def test_drift_is_that_of_active_clients() -> None:
         (lambda: FedProx(2, 0.1, prox=-1), r"prox = -1: expected a finite number >= 0"),
         (lambda: FedNova((2, 0), 0.1), r"tau = 0: expected a whole number of local steps >= 1"),
         (lambda: FedNova(2.5, 0.1), r"tau = 2.5: expected a whole number"),  # type: ignore[arg-type]
+        (lambda: FedNova(2, 0.1, tau_eff=0), r"tau_eff = 0: expected a finite number > 0"),
+        (lambda: FedNova(2, 0.1, normalises=1), r"normalises = 1: expected"),  # type: ignore[arg-type]
         (lambda: FedNova(2, 0.1, momentum=1.0), r"momentum = 1.0: expected a number in \[0, 1\)"),
         (
             lambda: run(EQUAL, FedNova((2, 3), 0.1), rounds=1),

@@ -7,10 +7,11 @@ by=[descent, drift, polyak, contract]       a theorem, from the first lemma to t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
+from sympy.core.relational import Relational
 
 from fedtheory.theory import field
 from fedtheory.theory.field import Assumption
@@ -87,6 +88,23 @@ def only(quantity: sympy.Symbol) -> Inference:
     return Inference(f"only({quantity})", step)
 
 
+def power(e: sympy.Pow) -> Inference:
+    """A power of a count, whose base is in [0, 1), is a number in [0, 1): polynomial arithmetic reads no such power."""
+
+    def step(p: Argument, fact: Fact) -> Fact:
+        base, count = e.as_base_exp()
+        if not (count.is_integer and count.is_positive):
+            raise ValueError(f"power({e}): expected a power of a count, such as K")
+        base = p.read(base)
+        p.require(f"the base of {e}", [at_least(base, 0), sympy.Lt(base, 1, evaluate=False)])
+        number = sympy.Symbol(f"power{len(p.names)}", nonnegative=True)
+        p.names[base**count] = number
+        p.conditions = [*p.conditions, sympy.Lt(number, 1)]
+        return replace(fact, value=fact.value.xreplace(p.names))
+
+    return Inference(f"power({e})", step)
+
+
 def steady(lemma: Statement) -> Inference:
     """From a lemma next <= keeps * state + noise: the state never exceeds its start + noise / (1 - keeps)."""
 
@@ -132,6 +150,45 @@ def _telescope(p: Argument, fact: Fact) -> Fact:
 def _state(p: Argument, fact: Fact) -> sympy.Expr:
     """What a fact bounds, before the round."""
     return replaced(fact.quantity, {after: before for before, after in p.language.following.items()})
+
+
+def in_words(why: str, says: Relational, *used: Statement | Assumption) -> Callable[[Argument], None]:
+    """A whole proof as one inference in words, which is a premise of the verdict.
+
+    why   the reason
+    says  what follows: quantity <= value; the claim must not say more
+    used  lemmas, whose conditions and assumptions are then checked, and assumptions that it needs
+    """
+
+    def proof(p: Argument) -> None:
+        for one in used:
+            if isinstance(one, Statement):
+                p.source(one.id.partition(".")[2])
+            for needed in () if isinstance(one, Statement) else one.gives:
+                p.needs(needed)
+        p.conclude(p.by_hand(" ".join(why.split()), says.lts, "<=", says.gts))
+
+    return proof
+
+
+def decreasing(lemma: Statement, first: Any, after: Any, most: Any) -> Callable[[Argument], None]:
+    """A whole proof for step sizes eta = first / t in round r, t = r + after: the state is then at most most / t.
+
+    lemma  next <= keeps * state + noise, for a step size eta
+    most   at least `after` times the start
+    """
+
+    def proof(p: Argument) -> None:
+        t = sympy.Symbol("t", positive=True)
+        p.conditions = [*p.conditions, t >= after]
+        fact = p.claim(lemma.id.partition(".")[2], at={field.eta: first / t}, under=[t >= after])
+        state = _state(p, fact)
+        p.compare("at the start", Fact(state, "<=", p.start_of(state)), Fact(state, "<=", spread_out(most / after)))
+        then = p.put(fact, p.by_hand("in round r, by induction", state, "<=", spread_out(most / t)))
+        p.compare("after round r", then, replace(then, value=spread_out(most / (t + 1))))
+        p.conclude(p.by_hand("in round R, by induction", p.language.last[state], "<=", most / (field.R + after), then))
+
+    return proof
 
 
 certificate = "certificate"  # in place of a list: see `fedtheory.bounds.certified_rounds`
@@ -184,7 +241,7 @@ def composed(by: Iterable[Any], vectors: Callable[[Argument], tuple[str, Vectors
             shown = getattr(one, "name", repr(one))
             raise ValueError(
                 f"by: {shown}: expected lemmas, {', '.join(_ASSUMED)}, jensen, young(...), changes(...), polyak, contract, "
-                "contract_by(...), telescope, plus(...), drop(...), only(...) or steady(...)"
+                "contract_by(...), telescope, plus(...), drop(...), only(...), power(...) or steady(...)"
             )
 
     def proof(p: Argument) -> None:
@@ -204,6 +261,6 @@ def composed(by: Iterable[Any], vectors: Callable[[Argument], tuple[str, Vectors
 
 
 __all__ = [
-    "Inference", "OfRound", "certificate", "changes", "composed", "contract", "contract_by", "drop", "jensen", "only",
-    "plus", "polyak", "steady", "telescope", "young",
+    "Inference", "OfRound", "certificate", "changes", "composed", "contract", "contract_by", "decreasing", "drop",
+    "in_words", "jensen", "only", "plus", "polyak", "power", "steady", "telescope", "young",
 ]  # fmt: skip
