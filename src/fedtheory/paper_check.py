@@ -207,8 +207,8 @@ def _agreement(checked: Sequence[Checked]) -> str:
         "arithmetic in every verification; for the others you trust z3. Coq's kernel has checked steps, and two",
         "kinds of theorems. *About algorithms*: whole statements about an algorithm, or that a printed claim is false.",
         "*About quantities*: if numbers of a round, or of each round of a run, satisfy a proof's premises, they satisfy",
-        "its conclusion; `paper_check/PAPER.md` lists the premises. A proof that breaks counts for none, nor one that infers",
-        "of all rounds what no lemma in Coq covers: [Whom do you have to trust?](docs/pages/trust.md)",
+        "its conclusion; `paper_check/PAPER.md` lists the premises. A proof that breaks counts for none, nor does one that",
+        "infers of all rounds what no lemma in Coq covers: [Whom do you have to trust?](docs/pages/trust.md)",
         "*Best constants*: of how many, as sums of squares, Coq's kernel has checked the proof.\n",
         "| paper | steps | with a certificate | accepted by Coq | about algorithms | about quantities "
         "| best constants in Coq | steps without |",
