@@ -130,6 +130,7 @@ def crossing(statement_id: str) -> Picture:
         f"{_title_of(statement)}: the measured curve (vermilion) rises above the printed bound (black). The corrected bound "
         "(blue) stays above its own run.",
         partial(_crossing, statement),
+        (statement_id,),
         arenas=partial(_measured, statement_id, lambda arena: True),
     )
 

@@ -184,7 +184,11 @@ class Pace:
 
 
 def pace(problem: Network, method: Any, record: Sequence[str], clock: Callable[[], float] = time.perf_counter) -> Pace:
-    """The pace of a training that records these quantities, from the faster one of two gradients."""
+    """The pace of a training that records these quantities, from the faster one of two gradients.
+
+    Raises ValueError for a module of the user's own that cannot be trained.
+    """
+    _ = problem.unstackable  # tries the module
     client = np.zeros((1, 1), np.int64)
     x = like(problem.start(0)[None, None, None], problem.example)
     draw, took = Draws.of_seeds(np.zeros(1, np.int64), 0).of(client, 1).step(0), []

@@ -197,7 +197,7 @@ def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None
     drawn = Path(f"{file}.csv").read_text().splitlines()
     assert file.exists() and len(drawn) == 1 + 2 * 4  # no choices for a span of 9
     status, out, _ = call("sharpen", "sfl.thm2.general_convex.sharp")
-    assert status == 0 and "eta_tilde <= 1/(6*L)" in out and out.count("proved: ") == 2
+    assert status == 0 and "eta_tilde <= 1/(6*L)" in out and out.count("\nproved: ") == 2
 
 
 def test_tight_brackets_every_term(call) -> None:
