@@ -63,8 +63,9 @@ def constants(papers: Iterable[str]) -> tuple[int, int]:
     counts = []
     for paper in papers:
         kept = {k: one["upper"] for k, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
+        accepted = {**record_of(paper).constants, **{key: told for key, (told, _) in record_of(paper).every.items()}}
         kept |= every_record.on_file(paper)
-        counts.append((len(kept.items() & record_of(paper).constants.items()), len(kept)))
+        counts.append((len(kept.items() & accepted.items()), len(kept)))
     return sum(accepted for accepted, _ in counts), sum(on_file for _, on_file in counts)
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
@@ -72,13 +73,14 @@ class Record:
 
     steps      digests of steps
     theorems   by their names in Coq
-    constants  key of the programme of a best constant -> the upper end of its bracket; name of a constant for every
-               number of clients -> digest of what is on file of it
+    constants  key of the programme of a best constant -> the upper end of its bracket
+    every      name of a constant for every number of clients -> digests of what is on file of it, and of its lemma
     """
 
     steps: frozenset[str] = frozenset()
     theorems: Mapping[str, Accepted] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
+    every: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def record_of(paper: str) -> Record:
@@ -94,7 +96,8 @@ def _read(file: Path) -> Record:
         name: Accepted(**{**one, "premises": tuple((kind, said) for kind, said in one["premises"])})
         for name, one in data["theorems"].items()
     }
-    return Record(frozenset(data["steps"]), theorems, data["constants"])
+    every = {name: (told, lemma) for name, (told, lemma) in data["every"].items()}
+    return Record(frozenset(data["steps"]), theorems, data["constants"], every)
 
 
 def _write(paper: str, record: Record) -> None:
@@ -102,6 +105,7 @@ def _write(paper: str, record: Record) -> None:
         "steps": ("[]", [json.dumps(digest) for digest in sorted(record.steps)]),
         "theorems": ("{}", [f'"{name}": {json.dumps(asdict(one))}' for name, one in sorted(record.theorems.items())]),
         "constants": ("{}", [f'"{key}": "{upper}"' for key, upper in sorted(record.constants.items())]),
+        "every": ("{}", [f'"{name}": {json.dumps(digests)}' for name, digests in sorted(record.every.items())]),
     }
     lines = ",\n".join(
         f'"{name}": {ends[0]}\n' + ",\n".join(own) + f"\n{ends[1]}" for name, (ends, own) in parts.items()
@@ -311,31 +315,41 @@ def accept_constants(paper: str, tell: Progress | None = None) -> dict[str, str]
 
     Raises FileNotFoundError without coqc.
     """
-    kept, found, lemmas = scenes.kept(paper), dict[str, tuple[str, str]](), dict[str, str]()
+    kept, uppers, lemmas = scenes.kept(paper), dict[str, str](), dict[str, str]()
     for _, programme in needed(paper):
         key = scenes.key(programme)
-        if isinstance(kept.get(key), dict) and (name := f"constant_{key}") not in lemmas:
-            found[name] = key, kept[key]["upper"]
-            lemmas[name] = squares.lemma(name, programme, scenes.read(kept[key], programme))
-    for number, (key, best) in enumerate(constants_for_every_count(paper)):
-        if key not in WITHOUT_FOR_EVERY_COUNT:
-            name = f"for_every_count_{number}"
-            found[name] = key, every_record.on_file(paper)[key]
-            lemmas[name] = every_lemma.lemma(name, best.search.above, best.proof)
+        if isinstance(kept.get(key), dict) and key not in uppers:
+            uppers[key] = kept[key]["upper"]
+            lemmas[f"constant_{key}"] = squares.lemma(f"constant_{key}", programme, scenes.read(kept[key], programme))
+    every, told = for_every_count(paper), every_record.on_file(paper)
+    lemmas |= {_lemma_of(key): text for key, text in every.items()}
     with TemporaryDirectory() as folder:
         library.prepared(Path(folder))
         refused = kernel.answers(lemmas, Path(folder), "constants", squares.PRELUDE, _CONSTANTS, tell).refused
-    accepted = dict(own for name, own in found.items() if name not in refused)
-    _write(paper, replace(record_of(paper), constants=accepted))
+    accepted = {key: upper for key, upper in uppers.items() if f"constant_{key}" not in refused}
+    whole = {key: (told[key], digest_of(text)) for key, text in every.items() if _lemma_of(key) not in refused}
+    _write(paper, replace(record_of(paper), constants=accepted, every=whole))
     return dict(refused)
 
 
-def constants_for_every_count(paper: str) -> Iterator[tuple[str, every_record.Best]]:
-    """A paper's best constants for every number of clients, each checked, by their names on file."""
-    rounds = worst_cases.rounds(paper)
+def for_every_count(paper: str) -> dict[str, str]:
+    """The lemmas of a paper's constants for every number of clients, by their names on file, but for those without one."""
+    rounds, found = worst_cases.rounds(paper), dict[str, str]()
     for entry, told in every_record.kept(paper).items():
         for one in every_record.read(entry, told or {}, rounds):
-            yield f"{entry}: {one.term}", one
+            key = f"{entry}: {one.term}"
+            if key not in WITHOUT_FOR_EVERY_COUNT:
+                found[key] = every_lemma.lemma(_lemma_of(key), one.search.above, one.proof)
+    return found
+
+
+def _lemma_of(key: str) -> str:
+    return f"every_{digest_of(key)}"
+
+
+def digest_of(text: str) -> str:
+    """A short name for a text."""
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _keep(paper: str, found: Mapping[str, Certificate]) -> None:

@@ -34,7 +34,7 @@ HARD = Sequent((("x", "positive"),), (), "root(x, 1, 3) > 0")  # Coq is told of 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_recorded_step_has_a_certificate(paper) -> None:
     folder = ROOT / "theory" / paper / "checks"
-    assert json.loads((folder / "coq.json").read_text()).keys() == {"steps", "theorems", "constants"}
+    assert json.loads((folder / "coq.json").read_text()).keys() == {"steps", "theorems", "constants", "every"}
     recorded = coq.record_of(paper).steps
     assert len(recorded) > 300 and recorded <= read(folder / "steps.json").keys()
 
@@ -43,11 +43,18 @@ def test_every_recorded_step_has_a_certificate(paper) -> None:
 def test_every_best_constant_on_file_is_recorded(paper) -> None:
     kept = {key: one["upper"] for key, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
     every, without = every_record.on_file(paper), set(coq.WITHOUT_FOR_EVERY_COUNT)
-    assert (
-        kept and every and coq.record_of(paper).constants == kept | {k: v for k, v in every.items() if k not in without}
-    )
+    record, left = coq.record_of(paper), {k: told for k, told in every.items() if k not in without}
+    assert record.constants == kept != {}
+    assert {k: told for k, (told, _) in record.every.items()} == left != {}
     both = len(kept) + len(every)
     assert agreed.constants([paper]) == (both - len(every.keys() & without), both)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_coq_has_accepted_for_every_count_is_what_rounds_of_today_say(paper) -> None:
+    today = {key: coq.digest_of(text) for key, text in coq.for_every_count(paper).items()}
+    assert {key: lemma for key, (_, lemma) in coq.record_of(paper).every.items()} == today
 
 
 def test_a_paper_without_a_record_has_an_empty_one() -> None:
@@ -103,7 +110,7 @@ def test_best_constants_that_coq_accepts_are_recorded_beside_the_steps(tmp_path,
     coq._write("fedcom", coq.Record(frozenset({"a"})))
     own = sorted(islice(coq.needed("fedcom"), 12), key=lambda one: len(one[1].vectors))[:2]
     monkeypatch.setattr(coq, "needed", lambda paper: own)
-    monkeypatch.setattr(coq, "constants_for_every_count", lambda paper: ())
+    monkeypatch.setattr(coq, "for_every_count", lambda paper: {})
     prepared = tmp_path / "library"
     prepared.mkdir()
     library.prepared(prepared)  # once for both calls

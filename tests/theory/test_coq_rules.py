@@ -12,6 +12,7 @@ import pytest
 import sympy
 from sympy import Rational
 
+from fedtheory import coq
 from fedtheory.bounds import worst_cases
 from fedtheory.brackets import needed
 from fedtheory.theory import catalogue
@@ -207,6 +208,12 @@ def test_a_constant_for_every_number_of_clients_is_stated_with_m_as_a_variable()
     assert " M " not in every_lemma.lemma(
         "steady", *for_every_count("fedbcgd.lemma6.corrected T=1 beta=1 eta_tilde=1 sigma=0 K=M")
     )
+
+
+def test_a_constant_whose_polynomials_have_a_root_near_has_no_lemma():
+    for name in coq.WITHOUT_FOR_EVERY_COUNT:
+        with pytest.raises(ValueError, match="has no root near"):
+            every_lemma.lemma("none", *for_every_count(*name.split(": ")))
 
 
 @needs_coq
