@@ -9,12 +9,16 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from fedtheory import plugins
 from fedtheory.records import commit
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
 LAST = "fedtheory"  # the folder of those tests
+# No time decides a test: examples of the pages have hypothesis' own settings, which give up on a slow machine
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 MANY, PARTS, DEAR = 4, 3, 10  # of a test with so many cases a third runs, of a dear one a tenth, chosen by the commit
 
 
