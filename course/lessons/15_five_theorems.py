@@ -51,8 +51,9 @@ def _(how_to_answer, mo):
     - count what a method communicates, not what its theorem calls a round;
     - say which of several theorems apply at a setting, and which is the smallest there.
 
-    The theorems are on the *shelf* (`shelf/`, and the page *The shelf* of the documentation). Assumptions and terms are those of
-    the papers. The constants are ours, and proved.
+    The theorems are on the *shelf* (`shelf/`). The page *The shelf* of the documentation says what is ours. The constants are
+    ours, and proved; those of ProxSkip and FedProx with one inference in words each. For FedProx we take gradient steps on
+    strongly convex functions, where the paper has inexact solutions.
     """),
             how_to_answer(),
         ]

@@ -26,7 +26,7 @@ from fedtheory.commands import (
     trainings,
     verdicts,
 )
-from fedtheory.simulations.checked import shortened
+from fedtheory.simulations.checked import brief, shortened
 from fedtheory.theory.names import UnknownName
 
 # Without this, torch's waiting threads spin: three times slower beside other work.  torch reads it on import, later.
@@ -136,6 +136,10 @@ def main() -> None:
         letter = error.object[error.start]
         refuse(f"cannot print {letter!a} as {error.encoding}: expected UTF-8, such as by PYTHONIOENCODING=utf-8")
     except (ValueError, UnknownName, OSError) as error:
+        if isinstance(error, OSError) and error.filename:  # the system's own, such as for a name that is too long
+            refuse(
+                f"{brief(os.fsdecode(error.filename))}: {error.strerror}; expected a path that can be read or written"
+            )
         refuse(str(error))
 
 

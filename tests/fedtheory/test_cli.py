@@ -134,6 +134,11 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["verify", "fedbcgd.lemma1", "--data", "digits"], "no bound on runs of an algorithm on data"),
         (["verify", THEOREM, "--data", "no_such_file"], "no_such_file"),
         (["verify", THEOREM, "--data", "digits", "--mutate"], "--data and --mutate: expected one of them"),
+        (["train", "y" * 300], "File name too long; expected a path that can be read or written"),
+        (
+            ["train", "sfl.table3", "--data", "generated", "--resume", "--runs", "y" * 300],
+            "File name too long; expected a path",
+        ),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(call, arguments, said) -> None:
