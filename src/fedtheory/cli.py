@@ -99,6 +99,7 @@ COMMANDS: Mapping[typer.Typer, Mapping[str, Callable[..., None]]] = {
         "brackets": records.record_brackets_command,
         "scores": records.record_scores_command,
         "coq": records.record_coq_command,
+        "shelf": records.record_shelf_command,
     },
     export: {"coq": records.export_coq_command},
 }

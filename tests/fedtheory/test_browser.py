@@ -738,7 +738,7 @@ def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(explorer: Page) -
     expect(explorer.locator("#says")).to_have_text("There is no bound sfl.no_such; this is another one.")
 
 
-PAGES = ("index", "fedcom", "sfl.lemma9", "explorer", "sharper", "winners", "glossary")
+PAGES = ("index", "fedcom", "sfl.lemma9", "explorer", "sharper", "winners", "shelf", "glossary")
 
 
 # Every page in light colours; in dark ones those with elements of their own, the other papers' pages in `make test-full`

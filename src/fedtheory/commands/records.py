@@ -64,6 +64,14 @@ def record_scores_command() -> None:
         score.record(tell)
 
 
+def record_shelf_command(fresh: Fresh = False, scheduler: Scheduler = None) -> None:
+    """Verify the theorems of the shelf (the folder shelf/ of the repository), and write what the site shows of them."""
+    from fedtheory.site import shelf
+
+    with progress() as tell:
+        print(f"written: {shelf.record(tell, workshop(fresh, scheduler))}")
+
+
 def export_coq_command(
     folder: Annotated[Path, typer.Argument(help="folder for the files", metavar="FOLDER")],
     paper: PaperName = None,

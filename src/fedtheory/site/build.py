@@ -25,7 +25,7 @@ from fedtheory.figures import beside_networks, gallery, winners
 from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
-from fedtheory.site import downloads, formulas, listings, results, search
+from fedtheory.site import downloads, formulas, listings, results, search, shelf
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
@@ -150,6 +150,7 @@ def build(
         pages["winners.html"] = page("winners.html", **common, counts=results.winners(), methods=list(METHODS))
     if networks:
         pages["networks.html"] = page("networks.html", **common, **_networks())
+    pages["shelf.html"] = page("shelf.html", **common, shelf=shelf.results())
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/index.js"] = search.index(checked).encode()
