@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from fedtheory import plugins
 from fedtheory.bounds.evaluation import has_terms
 from fedtheory.figures import gallery
-from fedtheory.paper_check import value_text
 from fedtheory.site.typeset import typeset
+from fedtheory.texts import value_text
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import claim_latex, claim_words, latex, named_latex
 from fedtheory.theory.statement import Bound, Order, Statement, Status, Verdict

@@ -84,6 +84,11 @@ class InCoq:
     rests_on: Mapping[str, tuple[str, ...]]
     instance: bool
 
+    @property
+    def premises(self) -> str:
+        """What they rest on, in one line; empty for nothing but conditions and definitions."""
+        return "; ".join(f"{title}: {', '.join(names)}" for title, names in self.rests_on.items())
+
 
 SHOWN = {
     "claim": "claims",

@@ -20,8 +20,10 @@ from typing import Any, get_args
 
 from fedtheory.figures.files import write
 from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.texts import significant
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs.mutation import Part, noticed
+from fedtheory.theory.proofs import mutation
+from fedtheory.theory.proofs.mutation import Part
 from fedtheory.theory.statement import Evidence, Status, Verdict
 from fedtheory.verification import Checked, evidence, verify
 
@@ -59,13 +61,16 @@ def key(checked: Checked) -> str:
     s = checked.statement
     given = sorted((str(name), constants) for name, constants in catalogue.properties(s).items())
     says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, given, s.corrects)
-    verdicts = [(e.kind, v.status, v.added, v.slack if v.premises else None) for e, v in checked.verdicts]
+    slacks = [
+        significant(v.slack) if v.premises and v.slack is not None else "" for _, v in checked.verdicts
+    ]  # a solver's
+    verdicts = [(e.kind, v.status, v.added, slack) for (e, v), slack in zip(checked.verdicts, slacks, strict=True)]
     return sha256(repr((says, verdicts, get_args(Part))).encode()).hexdigest()[:16]
 
 
 def score(checked: Checked) -> Score:
     """Run a statement's evidence on every change of it."""
-    found = noticed(checked.statement, checked.verdicts)
+    found = mutation.noticed(checked.statement, checked.verdicts)
     needless = tuple(n.change.what for n in found if n.needless)
     found = [n for n in found if not n.needless]
     all_, seen = Counter(n.change.part for n in found), Counter(n.change.part for n in found if n.still is None)
@@ -135,6 +140,33 @@ def totals(several: Iterable[Score]) -> dict[str, tuple[int, int]]:
                 before = found.get(name, (0, 0))
                 found[name] = before[0] + seen, before[1] + of
     return {part: found[part] for part in (*get_args(Part), "all") if part in found}
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """How many changes of statements are noticed, by the verdicts of `SCORED`.
+
+    rows       part that is changed -> for each verdict (changes noticed, changes)
+    undecided  for each verdict
+    scored     how many of the `of` statements with these verdicts have a score
+    """
+
+    rows: Mapping[str, list[tuple[int, int]]]
+    undecided: list[int]
+    scored: int
+    of: int
+
+
+def noticed(checked: Iterable[Checked], scores: Mapping[str, Score]) -> Noticed:
+    """The changes of these statements, counted."""
+    chosen = [c.statement.id for c in checked if c.status in SCORED]
+    own = [[s for id_ in chosen if (s := scores.get(id_)) and s.verdict is verdict] for verdict in SCORED]
+    found = [totals(some) for some in own]
+    parts = dict.fromkeys(part for one in found for part in one if part not in ("all", MEASURED))
+    names = {**{part: part for part in parts}, "all": "**all parts**", MEASURED: "measured numbers"}
+    rows = {name: [one.get(part, (0, 0)) for one in found] for part, name in names.items()}
+    undecided = [sum(len(s.undecided) for s in some) for some in own]
+    return Noticed(rows, undecided, sum(map(len, own)), len(chosen))
 
 
 def batched(items: Sequence[Checked], size: int) -> Iterator[Sequence[Checked]]:

@@ -7,7 +7,7 @@ from functools import cache
 import sympy
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Bound
+from fedtheory.theory.statement import Bound, Statement
 from fedtheory.verification import Checked
 
 LONG = 40  # operations of a ratio, which then says less than the two terms
@@ -24,10 +24,7 @@ def gains(id_: str) -> dict[str, sympy.Expr | str]:
     before, after = printed.claim, ours.claim
     if not (isinstance(before, Bound) and isinstance(after, Bound)):
         return {}
-    known = {s.name: s.sympy for s in catalogue.symbols(printed).values()}
-    takes_all = {"S", "M"} <= known.keys() and known["S"] not in after.value.free_symbols
-    everyone = {known["S"]: known["M"]} if takes_all else {}
-    terms = {t.name: t.value for t in after.terms}
+    everyone, terms = _everyone(printed, after.value), _terms(ours)
     found: dict[str, sympy.Expr | str] = {}
     for term in before.terms:
         value = term.value.subs(everyone)
@@ -37,6 +34,34 @@ def gains(id_: str) -> dict[str, sympy.Expr | str]:
         elif value != 0:
             found[term.name] = "none left"
     return found
+
+
+def stated(id_: str, term: str) -> tuple[sympy.Expr | None, bool]:
+    """A term of a bound; of a sharper form over the term that it sharpens (True), unless that is long or there is none.
+
+    None where the bound has no such term.
+    """
+    statement = catalogue.find(id_)
+    own = _terms(statement).get(term)
+    if own is None or not statement.sharpens:
+        return own, False
+    before = _terms(catalogue.find(statement.sharpens)).get(term)
+    everyone = _everyone(statement, own)
+    if not before or (before := before.subs(everyone)) == 0:
+        return own, False
+    ratio = sympy.factor(sympy.simplify(own.subs(everyone) / before))
+    return (own, False) if ratio.count_ops() > LONG else (ratio, True)
+
+
+def _terms(statement: Statement) -> dict[str, sympy.Expr]:
+    return {t.name: t.value for t in statement.claim.terms} if isinstance(statement.claim, Bound) else {}
+
+
+def _everyone(statement: Statement, ours: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
+    """S = M for a bound of ours that is about all clients."""
+    known = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    takes_all = {"S", "M"} <= known.keys() and known["S"] not in ours.free_symbols
+    return {known["S"]: known["M"]} if takes_all else {}
 
 
 def in_the_limit(id_: str, ratio: sympy.Expr) -> float | None:
