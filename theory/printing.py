@@ -11,6 +11,7 @@ from latex2mathml.converter import convert
 from sympy.core.relational import Relational
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
+from sympy.printing.pretty.pretty_symbology import greek_unicode
 from sympy.printing.pretty.stringpict import prettyForm, stringPict
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
@@ -65,6 +66,21 @@ def quantities_last(expression: sympy.Basic, names: Mapping[str, str]) -> sympy.
     return expression.xreplace({s: _Last(s.name, **s.assumptions0) for s in measured})
 
 
+_PIECE = re.compile(r"\\\||\\langle|\\rangle|[(\[{]|[)\]}]|[+-]")
+
+
+@cache
+def is_sum(latex: str) -> bool:
+    """Whether a quantity is written as a sum or a difference, such as f(x)-f^*: in a product it needs brackets."""
+    depth, norms = 0, 0
+    for piece in _PIECE.findall(latex):
+        norms += piece == r"\|"
+        depth += (piece in (*"([{", r"\langle")) - (piece in (*")]}", r"\rangle"))
+        if piece in "+-" and not depth and not norms % 2:
+            return True
+    return False
+
+
 def indexed(name: str, indices: str) -> str:
     """LaTeX of an indexed symbol: x_{\\pi} at i is x_{\\pi_{i}}, p_c at m is p_{c,m}.
 
@@ -93,6 +109,27 @@ class _Latex(_PositiveFirst, LatexPrinter):
 
     def doprint(self, expr: sympy.Basic) -> str:
         return str(super().doprint(quantities_last(expr, self.names)))
+
+    def _in_brackets(self, e: sympy.Basic) -> bool:
+        return isinstance(e, sympy.Symbol) and is_sum(self.names.get(e.name, ""))
+
+    def _needs_mul_brackets(self, expr: sympy.Expr, first: bool = False, last: bool = False) -> bool:
+        return self._in_brackets(expr) or bool(super()._needs_mul_brackets(expr, first, last))
+
+    def _needs_add_brackets(self, expr: sympy.Expr) -> bool:
+        return self._in_brackets(expr) or bool(super()._needs_add_brackets(expr))
+
+    def parenthesize(self, item: sympy.Expr, level: int, is_neg: bool = False, strict: bool = False) -> str:
+        bracket = self._in_brackets(item)
+        return (
+            rf"\left({self._print(item)}\right)" if bracket else str(super().parenthesize(item, level, is_neg, strict))
+        )
+
+    def _print_Mul(self, expr: sympy.Mul) -> str:
+        sign, *others = expr.args
+        if sign == -1 and len(others) == 1 and self._in_brackets(others[0]):
+            return rf"- \left({self._print(others[0])}\right)"
+        return str(super()._print_Mul(expr))
 
     def _print_Symbol(self, e: sympy.Symbol, style: str = "plain") -> str:
         return self.names[e.name] if e.name in self.names else str(super()._print_Symbol(e, style))
@@ -136,11 +173,13 @@ class _Pretty(_PositiveFirst, PrettyPrinter):
         self.latex_names = latex_names
         self.names = {name: _UNICODE.get(name, readable(text)) for name, text in latex_names.items()}
 
-    def doprint(self, expr: sympy.Basic) -> str:
-        return str(super().doprint(quantities_last(expr, self.latex_names)))
+    def doprint(self, expr: sympy.Basic, sign: str = "") -> str:
+        form = self._print(quantities_last(expr, self.latex_names))
+        return str(prettyForm(*form.right(f"  {sign}" if sign else "")).render(**self._settings))
 
     def _print_Symbol(self, e: sympy.Symbol, bold_name: bool = False) -> prettyForm:
-        return prettyForm(self.names.get(e.name, e.name), binding=prettyForm.ATOM)
+        binding = prettyForm.ADD if is_sum(self.latex_names.get(e.name, "")) else prettyForm.ATOM
+        return prettyForm(self.names.get(e.name, e.name), binding=binding)
 
     def _print_Indexed(self, e: sympy.Indexed) -> prettyForm:
         name, indices = e.base.label.name, ",".join(str(self._print(i)) for i in e.indices)
@@ -210,11 +249,6 @@ def readable(latex: str) -> str:
     return latex
 
 
-_GREEK = {
-    "alpha": "α", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "phi": "φ", "kappa": "κ",
-    "mu": "μ", "tau": "τ", "pi": "π", "eta": "η", "xi": "ξ", "zeta": "ζ", "sigma": "σ", "Psi": "Ψ", "Xi": "Ξ",
-    "beta": "β", "lambda": "λ", "rho": "ρ",
-}  # fmt: skip
 _READABLE = (
     (r"\\mathbb\{E\}(?=\w)", "E "),
     (r"\\mathbb\{E\}", "E"),
@@ -239,7 +273,7 @@ _READABLE = (
     (r"\\frac\\?(\w)\\(\w+)", r"\1/\\\2"),
     (r"\\tilde\s*\{?(?:\\mathbf\{)?(\w)\}?\}?", "\\1\u0303"),
     (r"\\sum_(\w)", r"Σ[\1] "),
-    (rf"\\({'|'.join(_GREEK)})(?![a-z])", lambda m: _GREEK[m[1]]),
+    (rf"\\({'|'.join(greek_unicode)})(?![a-z])", lambda m: greek_unicode[m[1]]),
     (r"\\[,;]", " "),
     (r"\^\{-1\}", "⁻¹"),
     (r"([_^])\{([^{}()]*[+\-][^{}()]*)\}", r"\1(\2)"),
@@ -255,9 +289,9 @@ def latex(paper: str, expression: sympy.Basic) -> str:
     return _latex_printer(paper).doprint(expression)
 
 
-def unicode(paper: str, expression: sympy.Basic) -> str:
-    """Unicode; on several lines where there are fractions."""
-    return str(_pretty_printer(paper).doprint(expression))
+def unicode(paper: str, expression: sympy.Basic, sign: str = "") -> str:
+    """Unicode, with a sign behind it; on several lines where there are fractions."""
+    return _pretty_printer(paper).doprint(expression, sign)
 
 
 class _Plain(StrPrinter):
@@ -295,9 +329,13 @@ def plain(expression: sympy.Basic) -> str:
 class _InLine(_Plain):
     """One line of unicode, in a paper's symbols."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, latex_names: Mapping[str, str], names: Mapping[str, str]) -> None:
         super().__init__()
-        self.names = names
+        self.latex_names, self.names = latex_names, names
+
+    def parenthesize(self, item: sympy.Expr, level: int, strict: bool = False) -> str:
+        bracket = isinstance(item, sympy.Symbol) and is_sum(self.latex_names.get(item.name, ""))
+        return f"({self._print(item)})" if bracket else str(super().parenthesize(item, level, strict))
 
     def _print_Symbol(self, e: sympy.Symbol) -> str:
         return self.names.get(e.name, e.name).replace("*", "⁎")  # another star than that of a product
@@ -310,7 +348,7 @@ class _InLine(_Plain):
 def in_line(paper: str, expression: sympy.Basic) -> str:
     """Unicode on one line, in the paper's own symbols."""
     printer = _pretty_printer(paper)
-    text = _InLine(printer.names).doprint(quantities_last(expression, printer.latex_names))
+    text = _InLine(printer.latex_names, printer.names).doprint(quantities_last(expression, printer.latex_names))
     for plain_, shown in (("**2", "²"), ("**3", "³"), ("**", "^"), ("*", " "), ("sqrt(", "√(")):
         text = text.replace(plain_, shown)
     return str(text)

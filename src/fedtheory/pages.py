@@ -124,7 +124,7 @@ def _claim(claim: Claim, paper: str) -> list[str]:
     lines: list[str] = []
     if isinstance(claim, Bound | Order):
         sign = UNICODE_SIGNS[claim.sign] if isinstance(claim, Bound) else f"= {claim.letter} of"
-        lines.append(f"{unicode(paper, claim.quantity).strip()}  {sign}")
+        lines.append(unicode(paper, claim.quantity, sign).rstrip())
         for i, term in enumerate(claim.terms):
             lines += [f"  {'+' if i else ' '} {term.name}:", indented(unicode(paper, term.value), 8)]
     elif isinstance(claim, Relations):

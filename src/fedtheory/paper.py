@@ -143,10 +143,12 @@ class OwnPaper(Paper):
         start  before the first round
         """
         one = field.OwnQuantity(name, real=True, nonnegative=True)
-        for each, when in ((one, "before a round"), (one.next, "after it"), (one.last, "after R rounds")):
-            self.symbols[each.name] = Symbol(
-                each.name, each.name, f"{meaning}, {when}", sympy.sympify(unit), each, None
-            )
+        latex = name if len(name) == 1 else rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
+        for each, index, when in (
+            (one, "", "before a round"), (one.next, "_{r+1}", "after it"), (one.last, "_{R}", "after R rounds")
+        ):  # fmt: skip
+            says = f"{meaning}, {when}"
+            self.symbols[each.name] = Symbol(each.name, latex + index, says, sympy.sympify(unit), each, None)
         self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
         self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), t.memory)
         return one

@@ -11,7 +11,7 @@ import sympy
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.catalogue import UnknownName
-from fedtheory.theory.printing import claim_latex, claim_words, latex, plain, unicode
+from fedtheory.theory.printing import claim_latex, claim_words, in_line, is_sum, latex, plain, unicode
 from fedtheory.theory.statement import Bound, Order, Paper, Rates, Relations, Statement, Words, at_most
 
 STATEMENTS = catalogue.statements()
@@ -159,6 +159,38 @@ def test_every_formula_prints(statement: Statement) -> None:
     assert claim_latex(statement) or claim_words(statement)
     if isinstance(claim, Bound | Order):
         assert latex(statement.paper, claim.quantity) in claim_latex(statement)
+
+
+def test_a_quantity_that_is_a_difference_stands_in_brackets_in_a_product() -> None:
+    """2 (f(x) - f*) is not 2 f(x) - f*; a difference within a norm, a mean or a sum needs no brackets."""
+    symbols = [(name, s) for name, paper in catalogue.papers().items() for s in paper.symbols.values()]
+    assert {s.name for name, s in symbols if is_sum(s.latex)} >= {"gap_x", "gap_next", "gap_t", "gap_last"}
+    assert not {s.name for _, s in symbols if is_sum(s.latex)} & {
+        "dist2",
+        "f_gap",
+        "inner_sum",
+        "noise_sq",
+        "local_gap",
+    }
+    for name, s in symbols:
+        shown, bracket = s.latex, is_sum(s.latex)
+        closed = rf"\left({shown}\right)" if bracket else shown
+        assert latex(name, s.sympy) == shown
+        assert latex(name, -s.sympy) == f"- {closed}"
+        assert closed in latex(name, 3 * s.sympy / 7) and closed in latex(name, sympy.pi - s.sympy)
+        for text in (unicode, in_line):
+            own = text(name, s.sympy).strip()
+            assert ("\n" in own) or (f"({own})" in text(name, sympy.pi - s.sympy)) is bracket
+            assert ("\n" in own) or (f"({own})" in text(name, 3 * s.sympy)) is bracket
+
+
+def test_a_sign_stands_beside_a_fraction() -> None:
+    """The rows of the left side stay where they are, and its sign is in the row of the fraction bar."""
+    power, _, bar, below = unicode(
+        "fedbcgd", catalogue.find("fedbcgd.lemma15").claim_of(Bound).quantity, "≤"
+    ).splitlines()
+    assert bar.startswith("───") and bar.endswith("  ≤")
+    assert power.strip() == "2" and power.index("2") > 5 and below.strip() == "K"
 
 
 def test_what_is_printed_reads_like_the_paper() -> None:

@@ -38,6 +38,7 @@ class Theorem:
     when      its conditions in LaTeX
     assumes   names of its assumptions
     premises  what its proof rests on, by kind; inferences in words are among them
+    errata    of a printed statement: what is printed, and what is true
     """
 
     id: str
@@ -48,6 +49,7 @@ class Theorem:
     when: list[str]
     assumes: list[str]
     premises: Mapping[str, list[str]]
+    errata: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def _theorem(checked: Checked) -> Theorem:
         [latex(s.paper, c.relation) for c in s.when],
         [id_.partition(".")[2].replace("_", " ") for id_ in s.assumes],
         premises(proof) if proof else {},
+        [(e.printed, e.true) for e in catalogue.errata(s.id)],
     )
 
 
