@@ -163,7 +163,7 @@ class PaperReport:
         """The proofs as theorems in Coq about quantities."""
         return [one for c in self.checked for one in in_coq(c)]
 
-    @property
+    @cached_property
     def agreed(self) -> Agreed:
         """Who agrees on all steps of its proofs."""
         return agreed(self.checked)

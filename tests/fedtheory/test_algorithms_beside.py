@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fedtheory
+from fedtheory.report import PaperReport
 from fedtheory.site import listings
 from fedtheory.site.build import PaperView, page, view
 from fedtheory.theory import catalogue
@@ -78,7 +79,7 @@ def test_no_line_is_cut_off(width: int, tmp_path: Path) -> None:
     views = [
         view(Checked(catalogue.find(id_), ()), []) for id_ in ("fedbcgd.alg3", "fedbcgd.alg1", "fedbcgd.alg3.corrected")
     ]
-    paper = PaperView(catalogue.paper("fedbcgd"), views, [])
+    paper = PaperView(PaperReport(catalogue.paper("fedbcgd"), [v.checked for v in views]), views, [])
     (tmp_path / "p.html").write_text(
         page("paper.html", papers=[paper], statuses=list(Status), kinds=[], severities=(), paper=paper)
     )

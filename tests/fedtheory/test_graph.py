@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 import fedtheory
+from fedtheory.report import PaperReport
 from fedtheory.site.build import PaperView, page
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.layered import layered
@@ -106,7 +107,7 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """The page of a picture, on a phone."""
     shutil.copytree(Path(fedtheory.__file__).parent / "site" / "assets", tmp_path / "assets")
-    paper = PaperView(catalogue.paper("fedcom"), [], [])
+    paper = PaperView(PaperReport(catalogue.paper("fedcom"), []), [], [])
     picture = drawn("fedcom", lemmaD1=Status.REFUTED)
     shown = page("graph.html", papers=[paper], statuses=[], kinds=[], paper=paper, picture=picture)
     (tmp_path / "graph_fedcom.html").write_text(shown)

@@ -21,6 +21,7 @@ from fedtheory.bounds.evaluation import evaluate, has_terms
 from fedtheory.bounds.networks import METHODS, STUDY
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.figures import gallery
+from fedtheory.report import PaperReport
 from fedtheory.site import downloads, formulas, results
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, view
 from fedtheory.theory import catalogue
@@ -165,7 +166,7 @@ def test_pages_escape_what_they_show() -> None:
 
 
 def empty(title: str) -> PaperView:
-    return PaperView(Paper("odd", title, "Nobody"), [], [])
+    return PaperView(PaperReport(Paper("odd", title, "Nobody"), []), [], [])
 
 
 def test_a_paper_without_figures_errata_and_statements_says_so() -> None:

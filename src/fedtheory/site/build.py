@@ -16,7 +16,7 @@ import xarray as xr
 from markupsafe import Markup
 
 from fedtheory import glossary, texts
-from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
+from fedtheory.agreed import InCoq, in_coq, opinions
 from fedtheory.bounds import papers
 from fedtheory.bounds.browser import LENGTHS, Curve, curves, following, javascript, sliders, tied
 from fedtheory.bounds.evaluation import ROUNDING, claim_of, definition, has_terms
@@ -25,6 +25,7 @@ from fedtheory.figures import beside_networks, gallery, winners
 from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
+from fedtheory.report import PaperReport, Report
 from fedtheory.site import downloads, formulas, listings, results, search, shelf
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
@@ -38,8 +39,6 @@ from fedtheory.theory.statement import (
     Erratum,
     Evidence,
     EvidenceKind,
-    Finding,
-    Form,
     Order,
     Paper,
     Rates,
@@ -51,7 +50,7 @@ from fedtheory.theory.statement import (
     Verdict,
     Words,
 )
-from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
+from fedtheory.verification import Checked, count, measurements_of, taken_over
 
 _HERE = Path(__file__).parent
 SEVERITIES = get_args(Severity)
@@ -98,20 +97,18 @@ def build(
         views.append(view(c, about.get(c.statement.id, [])))
         tell("writing pages", done, len(checked))
     elsewhere = (*winners.PICTURES, *beside_networks.PICTURES)  # of all papers, on pages of their own
+    report = Report(checked)
     papers = [
         PaperView(
-            paper,
-            [v for v in views if v.statement.paper == name],
-            [p for p in gallery.pictures(name) if p.name in shown and p not in elsewhere],
+            one,
+            [v for v in views if v.statement.paper == one.paper.name],
+            [p for p in gallery.pictures(one.paper.name) if p.name in shown and p not in elsewhere],
         )
-        for name, paper in catalogue.papers().items()
-        if any(v.statement.paper == name for v in views)
+        for one in report.papers
     ]
     maps = [p for p in winners.PICTURES if p.name in shown]
     networks = [p for p in beside_networks.PICTURES if p.name in shown]
     by_id = {v.statement.id: v for v in views}
-    printed = [c for c in checked if c.statement.form == "printed"]
-    findings = [FindingView(f, p.paper, by_id[f.statement], shown.get(f.figure)) for p in papers for f in p.findings]
     common = {
         "papers": papers,
         "sharper": results.sharper(checked),
@@ -127,9 +124,9 @@ def build(
     }
     first = {
         "number": texts.number_word(len(papers)),
-        "printed": printed,
-        "refuted": by_severity(printed),
-        "findings": findings,
+        "report": report,
+        "by_id": by_id,
+        "shown": shown,
         "severity_says": texts.SEVERITY_SAYS,
         "listed": search.listed,
         "citation": downloads.citation(),
@@ -183,7 +180,7 @@ def _report(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]:
     wrong = [v for v in gravest_first(printed) if v.errata or v.checked.status is Status.REFUTED]
     return {
         "version": downloads.version(),
-        "printed_counts": count([v.checked for v in printed]),
+        "printed_counts": count(paper.report.printed),
         "main": [(v, _instead(v, by_id)) for v in printed if v.statement.kind in ("theorem", "algorithm")],
         "wrong": [(v, _instead(v, by_id)) for v in wrong],
     }
@@ -228,6 +225,7 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["count_of"] = count
     made.filters["significant"] = texts.significant
     made.filters["best_text"] = texts.best_text
     made.filters["value_text"] = texts.value_text
@@ -322,31 +320,17 @@ class View:
 
 
 @dataclass(frozen=True)
-class FindingView:
-    """A finding that the evidence bears out, with its paper and statement, and its figure if it was drawn."""
-
-    finding: Finding
-    paper: Paper
-    view: View
-    figure: gallery.Picture | None
-
-
-@dataclass(frozen=True)
 class PaperView:
-    """A paper with its statements and figures."""
+    """What there is to report about a paper, with the views of its statements and its figures."""
 
-    paper: Paper
+    report: PaperReport
     views: list[View]
     figures: list[gallery.Picture]
 
-    @cached_property
-    def groups(self) -> list[tuple[str, list[View], dict[Status, int]]]:
-        """Printed, corrected and sharper statements, with their counts of verdicts."""
-        found = []
-        for form in get_args(Form):
-            own = [v for v in self.views if v.statement.form == form]
-            found.append((form, own, count([v.checked for v in own])))
-        return found
+    @property
+    def paper(self) -> Paper:
+        """The paper."""
+        return self.report.paper
 
     @cached_property
     def graph(self) -> Graph:
@@ -354,20 +338,9 @@ class PaperView:
         return graph([v.checked for v in self.views])
 
     @property
-    def agreed(self) -> Agreed:
-        """Who agrees on all steps of its proofs."""
-        return agreed([v.checked for v in self.views])
-
-    @property
     def plainly_false(self) -> list[View]:
         """The printed statements whose substance is wrong."""
         return [v for v in self.views if v.checked.severity == search.PLAINLY_FALSE and v.statement.form == "printed"]
-
-    @property
-    def findings(self) -> list[Finding]:
-        """Its findings that the evidence bears out."""
-        refuted = {v.statement.id for v in self.views if v.checked.against}
-        return [f for f in self.paper.findings if f.statement in refuted]
 
     @property
     def counted(self) -> list[str]:
