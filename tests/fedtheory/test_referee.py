@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -101,9 +102,14 @@ def drawn(box: Box) -> Iterable[tuple[float, float, Box]]:
     return box.leaves(0.0, 0.0)
 
 
+@pytest.fixture
+def document() -> Iterator[Document]:
+    with closing(Document("report")) as made:
+        yield made
+
+
 @pytest.mark.parametrize("paper", PAPERS)
-def test_nothing_leaves_the_page_and_every_character_is_in_its_font(paper: str) -> None:
-    document = Document("report")
+def test_nothing_leaves_the_page_and_every_character_is_in_its_font(paper: str, document: Document) -> None:
     report = values(planted(paper))
     lines = referee.lines_of(page("report.html", in_latex=True, **report), document)
     wide = max(x + box.width for line in lines for x, _, box in drawn(line.box) if box.texts)
@@ -136,8 +142,8 @@ def shown(box: Box) -> str:
     return "".join(t.text for _, _, one in drawn(box) for t in one.texts)
 
 
-def test_a_formula_has_its_signs_and_its_lines() -> None:
-    set_ = Document("formulas").formula(r"{} + \underbrace{\frac{L \tilde\eta}{R}}_{\text{noise drift}}")
+def test_a_formula_has_its_signs_and_its_lines(document: Document) -> None:
+    set_ = document.formula(r"{} + \underbrace{\frac{L \tilde\eta}{R}}_{\text{noise drift}}")
     assert sorted(shown(set_)) == sorted("+Lη\u0303Rnoise drift")
     over, below = (bar for _, _, one in drawn(set_) for bar in one.bars)
     letters = {t.text: base + t.y for _, base, one in drawn(set_) for t in one.texts}
@@ -145,9 +151,9 @@ def test_a_formula_has_its_signs_and_its_lines() -> None:
     assert over.width < below.width < set_.width and set_.above > 5
 
 
-def test_what_mathtext_cannot_read_is_shown_in_one_line_of_unicode() -> None:
+def test_what_mathtext_cannot_read_is_shown_in_one_line_of_unicode(document: Document) -> None:
     text = r"= \begin{cases} \alpha & \text{for} \end{cases}"
-    assert mathematics(text) is None and "α" in shown(Document("formulas").formula(text))
+    assert mathematics(text) is None and "α" in shown(document.formula(text))
 
 
 def test_lines_are_filled_and_what_follows_is_further_right() -> None:

@@ -56,7 +56,7 @@ def lean(text: str) -> str:
 
     It looks the same.
     """
-    text = _DEFAULT.sub("", _FIXED.sub(r"<mi>\1</mi>", _BRACKET.sub(r"<mo>\1</mo>", text)))
+    text = _FIXED.sub(r"<mi>\1</mi>", _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text)))
     text = _LETTERS.sub(lambda m: f"<mi>{re.sub(r'<[^>]*>', '', m[0])}</mi>", text)
     pieces: list[str] = []
     opened: list[list[Any]] = []  # of each element around: its name, the place of its tag, the number of its children

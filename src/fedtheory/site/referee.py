@@ -6,6 +6,7 @@ import gc
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -37,6 +38,7 @@ _INSET, _HANGING = 14.0, 20.0  # of a claim, and of the further lines of its for
 _MATHTEXT = (
     (r"\\le(?![a-z])", r"\\leq"),
     (r"\\[lr]Vert", r"\\Vert"),
+    (r"([_^])\*", r"\1{*}"),  # alone it would be a product
     (r"\\frac\s*(\\[A-Za-z]+|\w)", r"\\frac{\1}"),
     (r"(\\frac\{(?:\\[A-Za-z]+|\w)\})\s*(\\[A-Za-z]+|\w)", r"\1{\2}"),
     (r"^((?:\{\}|\\[lg]eq|[-+= ])*)\\frac(?=\{)", r"\1\\dfrac"),  # the first of a piece, as on a line of its own
@@ -234,6 +236,12 @@ class Document(FPDF):
         font = self.fonts[name.lower()]
         assert isinstance(font, TTFFont)
         return font
+
+    def close(self) -> None:
+        """Close the files of all fonts; fpdf2 closes those from which it has written something."""
+        for font in self.fonts.values():
+            if isinstance(font, TTFFont):
+                font.close()
 
     def advance(self, font: str, size: float, text: str) -> float:
         """How wide a text is."""
@@ -504,7 +512,8 @@ def pdf(page: str, title: str, made_by: str) -> bytes:
     """
     gc.freeze()  # to read formulas makes many small objects; the search for garbage need not look at all others each time
     try:
-        return bytes(written(page, title, made_by).output(output_producer_class=_Undated))
+        with closing(written(page, title, made_by)) as document:
+            return bytes(document.output(output_producer_class=_Undated))
     finally:
         gc.unfreeze()
 
@@ -522,6 +531,8 @@ def written(page: str, title: str, made_by: str) -> Document:
             document.put(line.box, MARGIN, MARGIN + y + line.box.above)
         foot = Style(size=8.5, grey=_SOFT)
         right = document.word(f"{number} of {len(sheets)}", foot)
-        document.put(document.word(f"{title} · {made_by}", foot), MARGIN, HEIGHT - MARGIN / 2)
+        left = document.word(f"{title} · {made_by}", foot)
+        left = left.scaled(min(1.0, (WIDTH - 2 * MARGIN - right.width - 20) / left.width))
+        document.put(left, MARGIN, HEIGHT - MARGIN / 2)
         document.put(right, WIDTH - MARGIN - right.width, HEIGHT - MARGIN / 2)
     return document
