@@ -22,6 +22,7 @@ from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
 from fedtheory.theory import catalogue
+from fedtheory.theory.printing import mathml
 from fedtheory.theory.statement import Evidence, Form, Severity, Status, Verdict
 from fedtheory.verification import Checked, by_severity, errors, evidence, roots, seen_to_fail, verify
 
@@ -112,7 +113,10 @@ def test_every_statement_has_a_page_and_an_entry_in_the_list_of_its_paper(pages:
         assert f'<span class="badge {c.status}">' in own and f'<span class="badge {c.status}">' in entry
         assert (c.severity or "") in own and (c.severity or "") in entry and f'href="{c.statement.id}.html"' in entry
         shown = [
-            formulas.lean(f"<span>{piece}") for p in view(c, []).parts if p.kind == "formula" for piece in p.content
+            formulas.lean(f"<span>{mathml(piece, display=True)}")
+            for p in view(c, []).parts
+            if p.kind == "formula"
+            for piece in p.content
         ]
         assert all(piece in own and piece in entry for piece in shown), c.statement.id
         assert all(f"<b>{e.kind}</b>" in own for e, _ in c.verdicts)

@@ -71,6 +71,7 @@ def test_every_formula_is_mathml_that_parses() -> None:
             ElementTree.fromstring(mathml(latex(s.paper, c.relation)))
         for part in view(Checked(s, ()), []).parts:
             for piece in part.content if part.kind == "formula" else ():
+                piece = mathml(piece, display=True)
                 tree = ElementTree.fromstring(piece)
                 words = {id(e) for e in tree.iter("mtext")}
                 assert {c for e in tree.iter() if id(e) not in words for c in (e.text or "")} <= font, s.id
@@ -322,6 +323,8 @@ def test_a_refuted_statement_has_the_corrected_claim_below_and_in_the_report(tmp
         assert 'class="claim' in printed and ours in below and "<footer>" in text
     assert "Run it again: <code>fedtheory verify sfl.eq54</code>" in report and "two clients: 2 above 1" in report
     assert "Corrected: " not in (tmp_path / "sfl.eq42.html").read_text()  # not refuted here
+    assert (tmp_path / "sfl.report.pdf").read_bytes().startswith(b"%PDF")
+    assert all('href="sfl.report.pdf"' in (tmp_path / f"{name}.html").read_text() for name in ("sfl", "sfl.report"))
     row = (tmp_path / "sfl.table1.sgd.html").read_text()
     assert '<table class="rates">' in row and "✓" in row and f"{table}.png" not in row
 

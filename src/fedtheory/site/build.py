@@ -26,7 +26,7 @@ from fedtheory.figures.files import writable, write
 from fedtheory.figures.styles import term_colours
 from fedtheory.pages import premises
 from fedtheory.report import PaperReport, Report
-from fedtheory.site import downloads, formulas, listings, results, search, shelf
+from fedtheory.site import downloads, formulas, listings, referee, results, search, shelf
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
@@ -109,7 +109,7 @@ def build(
     maps = [p for p in winners.PICTURES if p.name in shown]
     networks = [p for p in beside_networks.PICTURES if p.name in shown]
     by_id = {v.statement.id: v for v in views}
-    common = {
+    common: dict[str, Any] = {
         "papers": papers,
         "sharper": results.sharper(checked),
         "maps": maps,
@@ -122,7 +122,7 @@ def build(
         "severities": SEVERITIES,
         "beside": downloads.beside(out),
     }
-    first = {
+    first: dict[str, Any] = {
         "number": texts.number_word(len(papers)),
         "report": report,
         "by_id": by_id,
@@ -132,13 +132,16 @@ def build(
         "citation": downloads.citation(),
     }
     pages = {"index.html": page("index.html", **common, **first, views=gravest_first(views))}
+    reports: dict[str, bytes] = {}
     for paper in papers:
         pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
         for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
             around: dict[str, Any] = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
             around["pictured"] = v.statement.id in paper.graph
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
-        pages[f"{paper.paper.name}.report.html"] = page("report.html", **common, paper=paper, **_report(paper, by_id))
+        values = common | {"paper": paper, **report_values(paper, by_id)}
+        pages[f"{paper.paper.name}.report.html"] = page("report.html", **values)
+        reports[f"{paper.paper.name}.report.pdf"] = report_pdf(values)
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -156,7 +159,7 @@ def build(
         pictured = {end: content for end, content in figures[name].items() if end not in ("csv", "html")}
         assets |= {f"figures/{name}.{end}": content for end, content in pictured.items()}
         assets[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
-    contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | assets
+    contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | reports | assets
     contents["verdicts.json"] = downloads.verdicts(checked).encode()
     for name, content in contents.items():
         write(out / name, content)
@@ -174,7 +177,7 @@ def _instead(v: View, by_id: Mapping[str, View]) -> list[View]:
     return [by_id[id_] for id_ in v.corrected if id_ in by_id] if v.checked.status is Status.REFUTED else []
 
 
-def _report(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]:
+def report_values(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]:
     """What the report on a paper says: verdicts on its main statements, and its errors with what is true instead."""
     printed = [v for v in paper.views if v.statement.form == "printed"]
     wrong = [v for v in gravest_first(printed) if v.errata or v.checked.status is Status.REFUTED]
@@ -184,6 +187,12 @@ def _report(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]:
         "main": [(v, _instead(v, by_id)) for v in printed if v.statement.kind in ("theorem", "algorithm")],
         "wrong": [(v, _instead(v, by_id)) for v in wrong],
     }
+
+
+def report_pdf(values: Mapping[str, Any]) -> bytes:
+    """The page of a report as PDF; `values` are those of the page."""
+    title = f"Report on {values['paper'].paper.title}"
+    return referee.pdf(page("report.html", in_latex=True, **values), title, f"fedtheory {values['version']}")
 
 
 def _networks() -> dict[str, Any]:
@@ -207,17 +216,19 @@ def ready(out: Path) -> None:
     statements = [search.address(s.id) for s in catalogue.statements()]
     for name in ("index.html", *pages, *own, *statements):
         writable(out / name, mark='content="fedtheory report"')
+    for paper in catalogue.papers():
+        writable(out / f"{paper}.report.pdf", mark="/Creator (fedtheory report)")
     for name in ("assets/file", "figures/file", "verdicts.json"):
         writable(out / name)
 
 
-def page(template: str, **values: Any) -> str:
-    """A template, filled in."""
-    return _templates().get_template(template).render(**values)
+def page(template: str, *, in_latex: bool = False, **values: Any) -> str:
+    """A template, filled in; in_latex: formulas are LaTeX inside `<math>`, for what is no browser."""
+    return _templates(in_latex).get_template(template).render(**values)
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def _templates(in_latex: bool) -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -234,8 +245,12 @@ def _templates() -> jinja2.Environment:
     made.filters["first_of"] = texts.first_of
     made.filters["breakable"] = breakable
     made.filters["words"] = _words
-    made.filters["mathml"] = mathml
+    made.filters["mathml"] = _tagged if in_latex else mathml
     return made
+
+
+def _tagged(text: str, display: bool = False) -> str:
+    return Markup("<math>{}</math>").format(text)
 
 
 def _words(text: str) -> Markup:
@@ -247,7 +262,7 @@ def _words(text: str) -> Markup:
 class Part:
     """A piece of a claim as it is shown.
 
-    kind     formula (pieces of MathML), words (text), listing (numbered lines), compared (lines of two listings),
+    kind     formula (pieces of LaTeX), words (text), listing (numbered lines), compared (lines of two listings),
              settings (pairs), claims (texts), table (header, rows)
     content  as the kind says
     """
@@ -258,7 +273,7 @@ class Part:
 
 @dataclass(frozen=True)
 class View:
-    """A statement as its page shows it; formulas are MathML."""
+    """A statement as its page shows it; conditions and definitions are MathML."""
 
     checked: Checked
     parts: list[Part]
@@ -383,7 +398,7 @@ def parts(claim: Claim, paper: str) -> list[Part]:
 
     def formula(pieces: Sequence[str]) -> Part:
         first, *others = pieces  # a sign after an empty group stands between two terms: it gets its space
-        return Part("formula", [mathml(piece, display=True) for piece in (first, *(f"{{}} {one}" for one in others))])
+        return Part("formula", [first, *(f"{{}} {one}" for one in others)])
 
     if isinstance(claim, Bound | Order):
         return [formula(formulas.of_bound(paper, claim))]

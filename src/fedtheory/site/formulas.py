@@ -14,6 +14,8 @@ from fedtheory.theory.statement import Bound, Order
 _RELATIONS = {"<=": r"\leq", ">=": r"\geq", "==": "=", "<": "<", ">": ">", "!=": r"\neq"}
 # Attributes that say what is so without them; in JSON quotes have a backslash
 _BRACKET = re.compile(r'<mo stretchy=\\?"true\\?" fence=\\?"true\\?" form=\\?"(?:prefix|postfix)\\?">([][(){}])</mo>')
+# A sign that does not stretch: a bracket as <mi> is the same, and so it is with the space around it
+_FIXED = re.compile(r'<mo stretchy=\\?"false\\?">([][()‖])</mo>')
 _DEFAULT = re.compile(
     r' (?:fence=\\?"false\\?"|display=\\?"inline\\?")|(?<=<span><math) display="block"'
 )  # of style.css
@@ -50,8 +52,11 @@ def _terms(paper: str, expression: sympy.Expr) -> list[str]:
 
 
 def lean(text: str) -> str:
-    """A page, or a script, without what MathML does not need: defaults, rows of one element, a tag for each letter."""
-    text = _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text))
+    """A page, or a script, without what MathML does not need: defaults, rows of one element, a tag for each letter.
+
+    It looks the same.
+    """
+    text = _FIXED.sub(r"<mi>\1</mi>", _DEFAULT.sub("", _BRACKET.sub(r"<mo>\1</mo>", text)))
     text = _LETTERS.sub(lambda m: f"<mi>{re.sub(r'<[^>]*>', '', m[0])}</mi>", text)
     pieces: list[str] = []
     opened: list[list[Any]] = []  # of each element around: its name, the place of its tag, the number of its children
