@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from fedtheory.bounds import worst_cases
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, RED, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLUE, GREY, RED, Drawn, Picture, canvas
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import every_record, scenes, symmetry
 from fedtheory.theory.proofs.every_record import Best
-from fedtheory.theory.proofs.symmetry import FIELD
 from fedtheory.theory.proofs.tight import tight
 
 _WHOLE = (2, 3, 4)  # numbers of clients whose whole programmes are solved
@@ -84,66 +83,4 @@ def picture(paper: str) -> Picture:
         "for all M >= 2 by multipliers that are rational functions of M, and needed by instances. The dots are the "
         "programmes of 2, 3 and 4 clients, solved without symmetry.",
         lambda full: draw(paper),
-    )
-
-
-# ------------------------------------------------------------------------------------------------ whole runs
-
-
-def _tight_rates(theorem: str) -> dict[tuple[int, int], Best]:
-    """The best constants of a theorem's term of the start on record, by local steps and rounds."""
-    rounds, found = worst_cases.rounds(theorem.partition(".")[0]), {}
-    for entry, told in every_record.kept(theorem.partition(".")[0]).items():
-        if entry.split()[0] == theorem:
-            numbers, _ = every_record.numbers_of(entry)
-            start = {term: own for term, own in (told or {}).items() if term == "optimisation"}
-            for one in every_record.read(entry, start, rounds):
-                found[int(numbers["K"]), int(numbers["R"])] = one
-    return dict(sorted(found.items()))
-
-
-def draw_rates(theorem: str) -> Drawn:
-    """The constant before D^2: printed, sharper, and the best one, after each number of rounds."""
-    found = _tight_rates(theorem)
-    rows: list[dict[str, Any]] = []
-    for (K, R), one in found.items():
-        stated = float(one.stated.subs(dict.fromkeys(one.stated.free_symbols, 1)))
-        ends = {"at most": one.proved} | ({} if one.least is None else {"at least": one.least})
-        factors = {
-            "printed": FIELD.one,
-            **{id_: x for id_, x in one.sharper.items() if id_ == f"{theorem}.sharp"},
-            **ends,
-        }
-        rows += [
-            {"K": K, "R": R, "what": what, "constant": stated * float(symmetry.value(x, 2))}
-            for what, x in factors.items()
-        ]
-    table = pd.DataFrame(rows)
-    figure, axes = canvas(1, 1, width=5.6, height=3.4)
-    axis = axes[0, 0]
-    for what, colour in (("printed", GREY), (f"{theorem}.sharp", BLUE)):
-        own = table[(table.what == what) & (table.K == 1)]
-        axis.plot(own.R, own.constant, "-", marker=".", color=colour, label=what.rpartition(".")[2])
-    for (K, what), own in table[table.what.isin(["at least", "at most"])].groupby(["K", "what"]):
-        mark = {"at most": "_", "at least": "x" if K == 1 else "+"}[what]
-        axis.plot(own.R, own.constant, mark, ms=8, color=RED if K == 1 else GREEN, label=f"best, {what}, K = {K}")
-    line = np.linspace(1, table.R.max(), 50)
-    axis.plot(line, 1 / (2 * (1 + line / 6)), ":", color=BLACK, lw=1, label="conjecture: L D^2/(2 (1 + R L eta_tilde))")
-    axis.set(xlabel="rounds R", ylabel="constant before D^2 (L = 1)", yscale="log", xticks=sorted(set(table.R)))
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(
-        "sfl: PFL, general convex, L eta_tilde = 1/6: the rate of whole runs, for every number of clients", fontsize=9
-    )
-    return Drawn(figure, table)
-
-
-def rates(theorem: str) -> Picture:
-    """The picture of a theorem's tight rate."""
-    paper, _, name = theorem.partition(".")
-    return Picture(
-        f"{paper}_{name.replace('.', '_')}_tight_rate",
-        "The constant before D^2 in the bound on the average iterate after R rounds of PFL: printed, sharper, and the best "
-        "one, which is proved from above and from below for every number of clients. The dotted formula is a conjecture: it "
-        "agrees with the brackets.",
-        lambda full: draw_rates(theorem),
     )

@@ -17,8 +17,8 @@ from fedtheory.figures import (
     beside_networks,
     best_constants,
     bound_against_run,
-    every_count,
     rate_tables,
+    tight_rates,
     trade_off,
     winners,
 )
@@ -308,7 +308,7 @@ def _sharpened(full: bool) -> Drawn:
 
 FIGURES = [
     best_constants.picture("sfl"),
-    every_count.rates("sfl.thm2.general_convex"),
+    *tight_rates.PICTURES,
     *winners.PICTURES,
     *beside_networks.PICTURES,
     rate_tables.picture("sfl_table1_as_an_experiment", "sfl.table1", rate_table.EXPERIMENTS, rate_table.MISSING),

@@ -14,6 +14,7 @@ from itertools import combinations, permutations, product
 
 import sympy
 
+from fedtheory.bounds.sfl import worst_functions
 from fedtheory.bounds.sfl.quantities import PARALLEL, QUANTITIES, SEQUENTIAL, of_step
 from fedtheory.bounds.worst_cases import federation, two_valued, variances
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -27,6 +28,7 @@ from fedtheory.theory.proofs.scenes import (
     Rounds,
     Scene,
     Tilted,
+    alike,
     bounded_below,
     enumerable,
     exact,
@@ -38,12 +40,15 @@ from fedtheory.theory.proofs.scenes import (
 )
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.sfl import symbols as s
+from fedtheory.theory.sfl.sequential import r, w_r
 from fedtheory.theory.statement import Bound, Statement
 
 ONE_ROUND = tuple(name for name in (*SEQUENTIAL, *PARALLEL) if name != "step.eq31")
-# Whole runs, in the general convex and the non-convex case
-SEQUENTIAL_RUNS = ("thm1.general_convex", "thm1.general_convex.sharp", "thm1.nonconvex", "thm1.nonconvex.sharp")
-PARALLEL_RUNS = ("thm2.general_convex", "thm2.general_convex.sharp", "thm2.nonconvex", "thm2.nonconvex.sharp")
+# Whole runs.  The strongly convex theorems begin at R = 6 L / mu > 6, where SFL has too many orders of the clients
+_CASES = ("general_convex", "general_convex.sharp", "nonconvex", "nonconvex.sharp")
+_CURVED = ("strongly_convex", "strongly_convex.sharp", "strongly_convex.faster")
+SEQUENTIAL_RUNS = tuple(f"thm1.{case}" for case in _CASES)
+PARALLEL_RUNS = tuple(f"thm2.{case}" for case in (*_CASES, *_CURVED))
 # Quantities of single local steps
 _PLACED = (s.drift_mk, s.noise_upto, s.move_upto, s.bias_upto, s.star_upto, s.T_1)
 
@@ -82,7 +87,7 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     given = catalogue.properties(statement)
     made = _run if _name(statement) in (*SEQUENTIAL_RUNS, *PARALLEL_RUNS) else _scenes
     found = made(statement, at, given, False)
-    if Property.HETEROGENEITY not in given:
+    if Property.HETEROGENEITY not in given and not _powers(statement, at):
         return found
     within = made(statement, at, given, True)
     return [replace(scene, within=inner) for scene, inner in zip(found, within, strict=True)]
@@ -107,34 +112,57 @@ def _name(statement: Statement) -> str:
     return statement.id.removeprefix("sfl.")
 
 
-def _run(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> list[Scene]:
-    """R rounds without noise: the gap of the average iterate, or the least squared gradient.
+def _powers(statement: Statement, at: Numbers) -> dict[sympy.Expr, tuple[Fraction, Fraction]]:
+    """The powers of e in a claim, each between two fractions."""
+    found = statement.claim.value.atoms(sympy.exp) if isinstance(statement.claim, Bound) else set()
+    below = {e: int(sympy.floor(e * _PARTS)) for e in (one.subs(at) for one in found)}
+    return {e: (Fraction(n, _PARTS), Fraction(n + 1, _PARTS)) for e, n in below.items()}
+
+
+def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> list[Scene]:
+    """R rounds without noise: the gap of the weighted mean of the iterates, or the least squared gradient.
+
+    inner  whether its instances are to be some of the class, instead of all and more: clients whose gradients differ by
+           constants, and powers of e a little above
 
     Raises ValueError unless the claim is an upper bound: from below the least of several means is no such form.
     """
     if not isinstance(statement.claim, Bound) or statement.claim.sign != "<=":
         raise ValueError(f"{statement.id}: expected an upper bound")
+    tilted = inner and Property.HETEROGENEITY in given
     clients, functions = _clients(int(at[s.M]), given, tilted)
     setting = Setting(clients, vector("x"), int(at[s.K]), int(at[s.S]), exact(s.eta, at), given, noisy=False)
-    parallel = _name(statement) in PARALLEL_RUNS
+    parallel, rounds, L, mu = _name(statement) in PARALLEL_RUNS, int(at[s.R]), exact(s.L, at), exact(s.mu, at)
+    n = setting.K * (1 if parallel else setting.S)
     runs = [[setting.x]]
-    for _ in range(int(at[s.R])):
+    for _ in range(rounds):
         runs = [[*run, o.end] for run in runs for o in replace(setting, x=run[-1]).outcomes(parallel)]
     means = {s.D**2: setting.x.square} | {symbol**2: number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
+    means |= {s.D**2 * e: means[s.D**2] * ends[inner] for e, ends in _powers(statement, at).items()}
     conditions: dict[str, Quadratic] = {}
     of = FunctionClass.of(given, at)
+    known = dict.fromkeys((f"{symbol}^2" for symbol in (s.sigma, s.zeta, s.zeta_star)), Fraction(0))
     if s.gap in statement.symbols:
-        average = [mean_of(clients, total(run) / len(run)) for run in runs]  # with equal weights, as in the theorems
+        weights = [exact(statement.where[w_r].subs(r, i), at) for i in range(rounds + 1)]
+        average = [
+            mean_of(clients, total(x * w for x, w in zip(run, weights, strict=True)) / sum(weights)) for run in runs
+        ]
         means[s.gap] = mean(point.value for point in average) - mean_of(clients, NOTHING).value
+        known |= {"x": Fraction(1)}
+        worst: worst_functions.OnLine | None = worst_functions.worst_bowl(L, mu, setting.eta, n, weights)
     else:
         least, lowest = number("least"), number("F*")
         means |= {s.min_grad_sq: least, s.A: mean_of(clients, setting.x).value - lowest}
-        for r in range(int(at[s.R]) + 1):
-            conditions[f"least <= {r}"] = mean(mean_of(clients, run[r]).gradient.square for run in runs) - least
+        for i in range(rounds + 1):
+            conditions[f"least <= {i}"] = mean(mean_of(clients, run[i]).gradient.square for run in runs) - least
         conditions |= bounded_below(known_by_all(clients, functions), lowest, of, "F*")
+        known |= {"x": Fraction(0), "least": Fraction(1), "F*": Fraction(0)}
+        worst = worst_functions.staircase(L, setting.eta, n, rounds)
     conditions |= _assumed(setting, [], at, tilted)
     conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
-    return [Scene(means, conditions, functions)]
+    slopes = {name: Fraction(0) for client in clients if isinstance(client, Tilted) for name in client.slope.parts}
+    line = {} if worst is None else alike(functions, known | slopes, worst)
+    return [Scene(means, conditions, functions, line=line)]
 
 
 def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, Quadratic]:
@@ -218,12 +246,15 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
 
 
 _MOST = 64
+_PARTS = 2**80  # of the fractions around a power of e
 _MOST_NOISE = 6 * 2**6  # parallel clients with noise, a step each: no outcome is at points of its own
 
 
 def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     """Two clients: with a step each and noise, all of them or one a round; with two steps each.  In full, more clients."""
     contracted = any(s.name == "mu" for s in statement.symbols)
+    if _name(statement) in PARALLEL_RUNS and contracted:
+        return [_ONE_CLIENT | {"R": Fraction(12)}]
     common = {"L": Fraction(1)} | ({"mu": Fraction(1, 10)} if contracted else {})
     counts = [(2, 2, 1, True), (2, 1, 1, True), (2, 2, 2, False)]
     if any(s.name == "descent" for s in statement.symbols):  # each outcome is another point
@@ -242,6 +273,18 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
+# With one step a run of PFL is gradient descent on F, so one client is enough; 6 L / mu = 12
+_ONE_CLIENT = {"M": Fraction(1), "K": Fraction(1), "L": Fraction(1), "mu": Fraction(1, 2), "sigma": Fraction(0)}
+
+
+def longer(statement: Statement) -> list[dict[str, Fraction]]:
+    """Runs of the printed theorems, of as many rounds as the solver can do in seconds."""
+    step = {"eta_tilde": Fraction(1, 6)}
+    if _name(statement) in ("thm1.general_convex", "thm1.nonconvex"):
+        return [{"M": Fraction(2), "K": Fraction(1), "R": Fraction(3), "L": Fraction(1), "sigma": Fraction(0)} | step]
+    return [_ONE_CLIENT | {"R": Fraction(R)} | step for R in (14, 16) if _name(statement) == "thm2.strongly_convex"]
+
+
 ROUNDS = Rounds(
     (*ONE_ROUND, *SEQUENTIAL_RUNS, *PARALLEL_RUNS),
     complete,
@@ -249,4 +292,5 @@ ROUNDS = Rounds(
     "eta_tilde",
     tried,
     "noise of two values; beta = 0",
+    longer,
 )

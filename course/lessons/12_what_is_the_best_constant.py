@@ -1770,7 +1770,7 @@ def _(RECURSION, coefficient, ends, mo, programme_of, tight):
 
     **It is about one round.** The worst start is far away, in a wedge of minimisers. A run of many rounds does not begin each
     of them at the worst place. So a theorem that adds up rounds may still be loose when its lemma is tight. Lesson 11 has the
-    numbers.
+    numbers. But a whole run without noise is a programme, too: the end of this lesson has its constants.
 
     The same programmes exist for many other algorithms. PEPit (Goujaud and others 2022) writes them for you, and
     `python -m benchmarks.pepit` compares its constants with ours.
@@ -1896,6 +1896,43 @@ def _(check, every_M, symmetry):
     )
     answer_13
     return (answer_13,)
+
+
+@app.cell(hide_code=True)
+def _(Fraction, every_record, mo, symmetry, worst_cases):
+    def _row(R):
+        """Printed, sharper, needed and proved constants before D^2 in Theorem 2, from the record, which is checked again."""
+        entry = f"sfl.thm2.general_convex K=1 R={R} L=1 sigma=0 eta_tilde=1/6"
+        told = {"optimisation": every_record.kept("sfl")[entry]["optimisation"]}
+        (one,) = every_record.read(entry, told, worst_cases.rounds("sfl"))
+        printed, sharper = Fraction(18, R), Fraction(3, R + 1)
+        ends = [float(printed * symmetry.value(x, 2)) for x in (one.least, one.proved)]
+        formula = float(1 / (2 * (1 + Fraction(R, 6))))
+        return f"| {R} | {float(printed):.3f} | {float(sharper):.3f} | {ends[0]:.6f} | {ends[1]:.6f} | {formula:.6f} |"
+
+    _rows = "\n".join(map(_row, (1, 2, 3)))
+    mo.md(
+        r"""
+    ## Whole runs
+
+    Theorem 2 bounds the gap after $R$ rounds of PFL. Its first term is $\frac{3D^2}{\tilde\eta R}$, and
+    $\frac{D^2}{2\tilde\eta(R+1)}$ in the sharper theorem of lesson 11. The programme of a whole run has $x$ and all gradients of
+    the run as vectors. Here are the best constants before $D^2$ for $L=1$, $\tilde\eta=\tfrac16$, $K=1$, no noise, and every $M$:
+
+    | $R$ | printed | sharper | best constant, at least | at most | $\frac1{2(1+R\tilde\eta)}$ |
+    |---:|---:|---:|---:|---:|---:|
+    """
+        + _rows
+        + r"""
+
+    The worst function is known. It is a parabola up to $|x|=\tau$ and a line outside, for all clients, with
+    $\tau=\frac1{1+R\tilde\eta}$. From $x=1$ each round moves by $\tilde\eta\tau$, so the average is $1-\tfrac R2\tilde\eta\tau$, still on
+    the line, and the gap is $\tau(1-\tfrac R2\tilde\eta\tau)-\tfrac12\tau^2$. Insert $\tau$: that is the last column. So *at least* has a
+    proof for all $R$. That *at most* is the same for all $R$ is a **conjecture**; it was compared for $R\le5$, at this
+    $\tilde\eta$.
+    """
+    )
+    return
 
 
 @app.cell(hide_code=True)

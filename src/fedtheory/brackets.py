@@ -35,6 +35,8 @@ def needed(paper: str) -> Iterator[tuple[str, Programme]]:
                 yield f"{statement.id}, {case.told}: {term}", search.above
                 if search.below is not search.above:
                     yield f"{statement.id}, {case.told}: {term}", search.below
+        for case, search in rounds.of_start(statement) if statement is catalogue.find(statement.id) else ():
+            yield f"{statement.id}, {case.told}: {scenes.START}", search.above
 
 
 def _read(statement: Statement, rounds: Rounds) -> Iterator[Statement]:

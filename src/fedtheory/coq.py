@@ -33,6 +33,7 @@ from fedtheory.theory.proofs.composition import Theorem
 from fedtheory.theory.proofs.coq import lemma
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent
+from fedtheory.theory.proofs.tight import Programme
 from fedtheory.theory.readings import judge
 from fedtheory.theory.statement import EvidenceKind
 from fedtheory.verification import evidence, measurements_of
@@ -46,6 +47,7 @@ WITHOUT = ("fedcom.corE10.corrected", "fedcom.rem7", "fedcom.rem8.corrected", "s
 WITHOUT_FOR_EVERY_COUNT = ("sfl.eq70 S=2 K=1 L=1 mu=1/10 sigma=0 eta_tilde=1/6: sampling",)
 
 _CONSTANTS = 10  # in a file: most take less than a second, the largest some ten
+_DIGITS = 30_000  # of a programme's coefficients; with more, as in long runs, coqc takes minutes and gigabytes
 
 Steps = Mapping[Sequent, Sequence[str]]  # each with the ids of the statements whose proofs use it
 
@@ -315,21 +317,31 @@ def accept_constants(paper: str, tell: Progress | None = None) -> dict[str, str]
 
     Raises FileNotFoundError without coqc.
     """
-    kept, uppers, lemmas = scenes.kept(paper), dict[str, str](), dict[str, str]()
-    for _, programme in needed(paper):
-        key = scenes.key(programme)
-        if isinstance(kept.get(key), dict) and key not in uppers:
-            uppers[key] = kept[key]["upper"]
-            lemmas[f"constant_{key}"] = squares.lemma(f"constant_{key}", programme, scenes.read(kept[key], programme))
-    every, told = for_every_count(paper), every_record.on_file(paper)
+    uppers, lemmas = dict[str, str](), dict[str, str]()
+    for key, programme in with_brackets(paper).items():
+        told = scenes.kept(paper)[key]
+        uppers[key] = told["upper"]
+        lemmas[f"constant_{key}"] = squares.lemma(f"constant_{key}", programme, scenes.read(told, programme))
+    every, on_file = for_every_count(paper), every_record.on_file(paper)
     lemmas |= {_lemma_of(key): text for key, text in every.items()}
     with TemporaryDirectory() as folder:
         library.prepared(Path(folder))
         refused = kernel.answers(lemmas, Path(folder), "constants", squares.PRELUDE, _CONSTANTS, tell).refused
     accepted = {key: upper for key, upper in uppers.items() if f"constant_{key}" not in refused}
-    whole = {key: (told[key], digest_of(text)) for key, text in every.items() if _lemma_of(key) not in refused}
+    whole = {key: (on_file[key], digest_of(text)) for key, text in every.items() if _lemma_of(key) not in refused}
     _write(paper, replace(record_of(paper), constants=accepted, every=whole))
     return dict(refused)
+
+
+def with_brackets(paper: str) -> dict[str, Programme]:
+    """The programmes whose brackets are on file, by their keys, but for those that are too long for Coq."""
+    kept = scenes.kept(paper)
+    programmes = {scenes.key(programme): programme for _, programme in needed(paper)}
+
+    def digits(programme: Programme) -> int:
+        return sum(len(str(c)) for form in programme.forms for c in form.products.values())
+
+    return {key: p for key, p in programmes.items() if isinstance(kept.get(key), dict) and digits(p) <= _DIGITS}
 
 
 def for_every_count(paper: str) -> dict[str, str]:

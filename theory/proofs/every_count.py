@@ -368,8 +368,13 @@ def close(constant: Any, least: Any) -> bool:
 def instances(family: Family, proof: Certificate) -> Instances | None:
     """Instances that need a proved constant, or nearly as much; None if none are found.
 
-    First those that the proof leaves, if there is only one choice; then the best one for some M, for all M alike.
+    First a known one on a line; then those that the proof leaves, if there is only one choice; then the best one for some M,
+    for all M alike.
     """
+    on_line = _on_line(family)
+    least = None if on_line is None else needed(family, on_line)
+    if least is not None and close(proof.constant, least):
+        return on_line
     if proof.multipliers.keys() <= family.conditions.keys():  # a smaller class may have others
         found = _complementary(family, proof)
         if found is not None:
@@ -388,6 +393,15 @@ def instances(family: Family, proof: Certificate) -> Instances | None:
         if least is not None and close(proof.constant, least):
             return found
     return None
+
+
+def _on_line(family: Family) -> Instances | None:
+    """The known instance on a line, for every number of clients; None without one."""
+    parts = {part for form in (family.objective, family.amount, *family.conditions.values()) for part in form}
+    names = sorted({name for part in parts if isinstance(part, tuple) for name in part} & family.line.keys())
+    products = {(a, b): _number(family.line[a] * family.line[b]) for i, a in enumerate(names) for b in names[i:]}
+    values = {part: _number(family.line[part]) for part in parts if isinstance(part, str) and family.line}
+    return Instances(products, values) if family.line else None
 
 
 def _complementary(family: Family, proof: Certificate) -> Instances | None:

@@ -80,7 +80,8 @@ class Best:
             own, ours = (_coefficient(catalogue.find(one), self.term, self.search) for one in (self.id, other))
             if own and ours is not None:
                 ratio = sympy.cancel(ours / own)
-                if ratio.free_symbols <= COUNT.as_expr().free_symbols and ratio.is_rational_function():
+                of_count = ratio.free_symbols <= COUNT.as_expr().free_symbols and not ratio.has(sympy.exp)
+                if of_count and ratio.is_rational_function():
                     found[other] = FIELD.from_expr(ratio)
         return found
 

@@ -32,6 +32,9 @@ from fedtheory.theory.proofs.tight import (
     Unbounded,
     Units,
     checked as verify,
+    close,
+    needed_on_line,
+    on_line,
     tight,
     verified_instance,
     verified_proof,
@@ -142,6 +145,20 @@ def mean_of(clients: Sequence[Function | Tilted], x: Vector) -> Point:
     return Point(x, summed(p.value for p in points) / len(points), total(p.gradient for p in points) / len(points))
 
 
+def alike(
+    functions: Sequence[Function], known: Mapping[str, Fraction], f: Callable[[Fraction], Any]
+) -> dict[str, Fraction]:
+    """The instance on a line in which every function is f, of which we get value and slope; `known` is what no f tells."""
+    found, points = dict(known), [point for function in functions for point in function.points.values()]
+    while points:
+        there = [point for point in points if point.x.parts.keys() <= found.keys()]
+        for point in there:
+            value, slope = f(sum((c * found[name] for name, c in point.x.parts.items()), Fraction(0)))
+            found |= dict.fromkeys(point.value.numbers, value) | dict.fromkeys(point.gradient.parts, slope)
+        points = [point for point in points if point not in there]
+    return found
+
+
 def squared(constant: sympy.Expr) -> Quadratic:
     """The square of an assumption's constant, such as sigma or a multiple of it, in the unknown number sigma^2."""
     factor, symbol = constant.as_coeff_Mul()
@@ -180,6 +197,7 @@ class Scene:
     functions   the clients' functions
     within      the same for a smaller class, if the conditions are necessary, but perhaps not sufficient
     place       numbers of the local step that the statement is about
+    line        an instance in one dimension that is known, as in `Programme`
     """
 
     means: Mapping[sympy.Expr, Quadratic]
@@ -187,6 +205,7 @@ class Scene:
     functions: Sequence[Function] = ()
     within: Scene | None = None
     place: Numbers = field(default_factory=dict)
+    line: Mapping[str, Fraction] = field(default_factory=dict)
 
     def form(self, e: sympy.Expr, at: Numbers) -> dict[sympy.Expr, tuple[Fraction, Quadratic]]:
         """The monomials of an expression, each with its coefficient and its form.  Raises ValueError for unknown ones."""
@@ -219,6 +238,7 @@ class Rounds:
     tried    counts and constants to try, more of them for a full check; each with the largest step size of the candidates
              that the conditions admit
     setting  what all scenes have in common and the statements do not say, in words
+    runs     numbers of whole runs, more than are tried: only the constant of the term of the start is on record there
     """
 
     names: tuple[str, ...]
@@ -227,6 +247,13 @@ class Rounds:
     step: str
     tried: Callable[[Statement, bool], Sequence[Mapping[str, Fraction]]]
     setting: str
+    runs: Callable[[Statement], Sequence[Mapping[str, Fraction]]] = lambda statement: ()
+
+    def of_start(self, statement: Statement) -> Iterator[tuple[Case, Search]]:
+        """The programmes of the term of the start in these runs."""
+        for numbers in self.runs(statement):
+            (case,) = cases_at(statement, self, numbers)
+            yield case, searches(statement, case)[START]
 
 
 def fitting(
@@ -407,6 +434,7 @@ def sign(coefficient: Any) -> int:
     return (coefficient > 0) - (coefficient < 0)
 
 
+START = "optimisation"  # the term of the start in a theorem about a run
 ALL, REVERSED = "all terms", ", reversed"  # of the larger side, multiplied by one factor; in the other direction
 _DIRECTIONS = {"<=": (1,), ">=": (-1,), "=": (1, -1)}
 
@@ -450,14 +478,14 @@ def _programmes(
             helps = direction * sign(coefficient) < 0 and monomial.is_nonnegative
             (room if helps else need).append(form * (coefficient * (-direction if helps else direction)))
     whole = summed([*need, *(-form for form in room)])
-    found = {ALL: (Programme(summed(need), summed(room), scene.conditions), 1)}
+    found = {ALL: (Programme(summed(need), summed(room), scene.conditions, line=scene.line), 1)}
     for name, own in parts.items():
         signs = {direction * sign(coefficient) > 0 for coefficient, _ in own.values()}
         if name and len(signs) == 1 and all(monomial.is_nonnegative for monomial in own) and claim.sign != "=":
             amount = summed(form * (coefficient * sign(coefficient)) for coefficient, form in own.values())
             larger = signs == {False}
             found[name] = (
-                Programme(whole + amount if larger else whole - amount, amount, scene.conditions),
+                Programme(whole + amount if larger else whole - amount, amount, scene.conditions, line=scene.line),
                 (1 if larger else -1),
             )
     return found
@@ -506,14 +534,18 @@ def written_instance(found: Instance) -> dict[str, Any]:
 
 
 def written(found: Bracket, programme: Programme) -> dict[str, Any]:
-    """A bracket as JSON."""
+    """A bracket as JSON; without its instance, if that is the known one on a line."""
     names = list(programme.conditions)
     multipliers = {str(names.index(name)): str(x) for name, x in found.multipliers.items()}
-    return {"upper": str(found.upper), "multipliers": multipliers} | written_instance(found.instance)
+    own = {} if found.instance == on_line(programme) else written_instance(found.instance)
+    return {"upper": str(found.upper), "multipliers": multipliers} | own
 
 
 def read_instance(told: Mapping[str, Any], programme: Programme) -> Instance:
-    """An instance from JSON."""
+    """An instance from JSON; the known one on a line, if none is told."""
+    known = None if "gram" in told else on_line(programme)
+    if known is not None:
+        return known
     n, entries = len(programme.vectors), iter(told["gram"])
     if len(told["gram"]) != n * (n + 1) // 2:
         raise ValueError(f"{len(told['gram'])} inner products of {n} vectors: expected {n * (n + 1) // 2}")
@@ -592,11 +624,13 @@ class Best:
 
 def best(search: Search, paper: str) -> Best:
     """The best factor.  Raises Unbounded if no factor is enough; NotSolved if an end is not known."""
+    found = bracket(search.above, paper)
     if search.above is search.below:
-        found = bracket(search.above, paper)
         ends = found.lower, found.upper
     else:
-        ends = bracket(search.below, paper).lower, bracket(search.above, paper).upper
+        least = needed_on_line(search.below)
+        near = least is not None and close(least, found.upper)
+        ends = least if near and least is not None else bracket(search.below, paper).lower, found.upper
     low, high = sorted(search.sign * end for end in ends)
     return Best(low, high, search.sign)
 
@@ -607,14 +641,16 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
     def checked(statement: Statement, full: bool = False) -> Verdict:
         from fedtheory.theory.proofs import every_record
 
-        if statement is catalogue.find(statement.id):
-            every_record.checked(
-                statement, rounds
-            )  # ValueError where a certificate for every number of clients is wrong
         told: list[str] = []
         undecided: list[str] = []
         largest = Fraction(0)  # of the best factors of all terms
         constants: dict[str, dict[str, tuple[float, float]]] = {}
+        if statement is catalogue.find(statement.id):
+            # ValueError where a certificate on record is wrong
+            every_record.checked(statement, rounds)
+            for case, search in rounds.of_start(statement):
+                of_run = best(search, statement.paper)
+                constants[case.told] = {START: (float(of_run.least), float(of_run.most))}
         for case in cases(statement, rounds, full):
             missing: list[str] = []
             proved: set[bool] = set()  # by direction

@@ -28,7 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field as field_of, replace
 from fractions import Fraction
 from functools import cache, cached_property, reduce
 from itertools import product
@@ -135,6 +135,12 @@ class Clients:
             numbers[_own(name)[0]] = numbers.get(_own(name)[0], Fraction(0)) + c
         return Quadratic({pair: c for pair, c in products.items() if c}, {name: c for name, c in numbers.items() if c})
 
+    def alike(self, line: Mapping[str, Fraction]) -> dict[str, Fraction]:
+        """An instance on a line in which all clients are alike: common vectors and numbers, and means."""
+        own = {name: _own(name) for name in line}
+        placed = {self._mean(*own[name]) if name in self.names else own[name][0]: x for name, x in line.items()}
+        return {name: x for name, x in placed.items() if name is not None}
+
     def _mean(self, kind: str, client: int | None) -> str | None:
         """The name of a common vector, or of a mean that is not 0."""
         return kind if client is None else None if kind in self._of_mean_0 else f"mean {kind}"
@@ -205,19 +211,23 @@ Form = Mapping[Any, Any]  # pair of vectors, or function value -> rational funct
 
 @dataclass(frozen=True)
 class Family:
-    """Reduced programmes of all M >= 2: their coefficients are rational functions of M."""
+    """Reduced programmes of all M >= 2: their coefficients are rational functions of M.
+
+    line  as of a programme; clients that are alike have no deviations
+    """
 
     objective: Form
     amount: Form
     conditions: Mapping[str, Form]
     solved: tuple[Family, Fraction] | None = None  # in the units in which they are solved, as in `Units`
+    line: Mapping[str, Fraction] = field_of(default_factory=dict)
 
     @staticmethod
     def of(one: Programme) -> Family:
         """From a programme whose coefficients are rational functions of M."""
         objective, amount, *conditions = ({**form.products, **form.numbers} for form in one.forms)
         solved = None if one.solved is None else (Family.of(one.solved.programme), one.solved.factor)
-        return Family(objective, amount, dict(zip(one.conditions, conditions, strict=True)), solved)
+        return Family(objective, amount, dict(zip(one.conditions, conditions, strict=True)), solved, one.line)
 
     def at(self, M: int) -> Programme:
         """The reduced programme of M clients."""
@@ -446,7 +456,7 @@ class _EveryScene(Scene):
     def form(self, e: sympy.Expr, at: Any) -> dict[sympy.Expr, tuple[Any, Quadratic]]:
         """As of a scene, with M as a symbol."""
         at_place = e.subs({**at, **self.place})
-        symbols = sorted(at_place.free_symbols - COUNT.as_expr().free_symbols, key=str)
+        symbols = sorted((at_place.free_symbols - COUNT.as_expr().free_symbols) | at_place.atoms(sympy.exp), key=str)
         terms = sympy.Poly(at_place, *symbols).terms() if symbols else [((), at_place)] if at_place != 0 else []
         found = {}
         for powers, coefficient in terms:
@@ -473,6 +483,7 @@ def _case(several: Mapping[int, scenes.Case], moving: Mapping[sympy.Symbol, symp
 def _scene(several: Mapping[int, Scene]) -> Scene:
     means: dict[sympy.Expr, dict[int, Quadratic]] = {}
     conditions: dict[int, dict[str, Quadratic]] = {}
+    line: Mapping[str, Fraction] = {}
     for M, scene in several.items():
         every = Programme(
             summed(()), summed(()), {**scene.conditions, **{f"of {s}": q for s, q in scene.means.items()}}
@@ -482,5 +493,6 @@ def _scene(several: Mapping[int, Scene]) -> Scene:
         for monomial, form in scene.means.items():
             means.setdefault(monomial, {})[M] = clients.average(form)
         conditions[M] = _for_all(clients, scene.conditions)
+        line = clients.alike(scene.line)
     place = next(iter(several.values())).place
-    return _EveryScene({s: _joined(own) for s, own in means.items()}, _together(conditions), place=place)
+    return _EveryScene({s: _joined(own) for s, own in means.items()}, _together(conditions), (), None, place, line)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -115,12 +116,14 @@ class Programme:
     """The largest `objective` where `amount` is 1 and all conditions are >= 0.
 
     solved  the same in the units in which it is solved, if they are others
+    line    an instance in one dimension that is known: coordinates of the vectors, and function values; empty if none is
     """
 
     objective: Quadratic
     amount: Quadratic
     conditions: Mapping[str, Quadratic]
     solved: Units | None = field(default=None, compare=False, repr=False)
+    line: Mapping[str, Fraction] = field(default_factory=dict, compare=False, repr=False)
 
     @staticmethod
     def of(objective: sympy.Expr, amount: sympy.Expr, conditions: Mapping[str, sympy.Expr]) -> Programme:
@@ -275,6 +278,35 @@ def _matrix(form: Quadratic, names: Sequence[str]) -> Matrix:
     return found
 
 
+def on_line(programme: Programme) -> Instance | None:
+    """The known instance in one dimension, made so large that its inner products are whole numbers; None without one.
+
+    Raises ValueError if it is no instance of the class.
+    """
+    if not programme.line:
+        return None
+    names, line = programme.vectors, programme.line
+    gram = [[line[a] * line[b] for b in names] for a in names]
+    values = {name: line[name] for name in programme.values}
+    whole = lcm(*(x.denominator for x in [*values.values(), *(x for row in gram for x in row)]))
+    rows = tuple(tuple(x * whole for x in row) for row in gram)
+    found = Instance(names, rows, {name: x * whole for name, x in values.items()})
+    checked(found, programme)
+    return found
+
+
+def needed_on_line(programme: Programme) -> Fraction | None:
+    """The constant that the known instance on a line needs; None without one, or where it has no amount."""
+    found = on_line(programme)
+    amount = Fraction(0) if found is None else found.at(programme.amount)
+    return None if found is None or amount <= 0 else found.at(programme.objective) / amount
+
+
+def close(lower: Fraction, upper: Fraction | float) -> bool:
+    """Whether the ends of a bracket are near each other."""
+    return float(upper) - float(lower) <= _CLOSE * abs(float(upper))
+
+
 # The programmes
 
 
@@ -299,7 +331,8 @@ def tight(programme: Programme) -> Bracket:
         if violation(replace(programme, amount=programme.amount * _ENOUGH)) is None:
             raise NotSolved(f"the solver finds no best constant, and no instance that needs {_ENOUGH}") from None
         raise
-    instance = dense.instance(best)
+    known = needed_on_line(programme)
+    instance = on_line(programme) if known is not None and close(known, best) else dense.instance(best)
     if instance is None:
         raise NotSolved("no instance that the solver found survives the rounding to fractions")
     proof = dense.proof(best)
