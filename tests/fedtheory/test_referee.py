@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
+from fedtheory.report import Report
 from fedtheory.site import referee
 from fedtheory.site.build import PaperView, page, parts, report_pdf, report_values, view
 from fedtheory.site.referee import Box, Document, Line, broken, mathematics, pages
@@ -44,7 +45,8 @@ def planted(paper: str, says: str = f"an instance, {NUMERATOR}/7 above 1") -> li
 
 def values(checked: list[Checked]) -> dict[str, Any]:
     views = [view(c, []) for c in checked]
-    paper = PaperView(catalogue.papers()[views[0].statement.paper], views, [])
+    (report,) = Report(checked).papers
+    paper = PaperView(report, views, [])
     return {"paper": paper, "papers": [], **report_values(paper, {v.statement.id: v for v in views})}
 
 

@@ -327,8 +327,10 @@ def tight(programme: Programme) -> Bracket:
         return Bracket(zero, Fraction(1), nothing, {n: x for n, x in only[0].items() if x})
     try:
         best = dense.largest()
-    except Unbounded:
-        if violation(replace(programme, amount=programme.amount * _ENOUGH)) is None:
+    except (Unbounded, NotSolved) as error:  # where there is no best constant, the solver may fail
+        if violation(replace(programme, amount=programme.amount * _ENOUGH)) is not None:
+            raise Unbounded(_NOT_ENOUGH) from None
+        if isinstance(error, Unbounded):
             raise NotSolved(f"the solver finds no best constant, and no instance that needs {_ENOUGH}") from None
         raise
     known = needed_on_line(programme)
@@ -360,6 +362,7 @@ def violation(programme: Programme) -> Instance | None:
 
 
 # Sometimes the solver's scaling of the problem, or its regularisation, is to blame for a failure
+_NOT_ENOUGH = "no constant is enough: without this term, the rest of the inequality is false"
 _SETTINGS: tuple[dict[str, Any], ...] = ({}, {"equilibrate_enable": False}, {"static_regularization_constant": 1e-6})
 
 
@@ -369,16 +372,22 @@ def solve(problem: Any) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the status says the same
+        rough: dict[str, Any] | None = None
         for settings in _SETTINGS:
             try:
                 problem.solve(solver=cvxpy.CLARABEL, **settings)
-                break
             except cvxpy.SolverError as error:
                 failure = str(error)
+                continue
+            if not problem.status.endswith("_inaccurate"):
+                break
+            rough = settings
         else:
-            raise NotSolved(f"the solver found no solution (Clarabel: {failure})")
+            if rough is None:
+                raise NotSolved(f"the solver found no solution (Clarabel: {failure})")
+            problem.solve(solver=cvxpy.CLARABEL, **rough)
     if problem.status in ("unbounded", "unbounded_inaccurate"):
-        raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
+        raise Unbounded(_NOT_ENOUGH)
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise NotSolved(f"the solver found no solution (Clarabel: {problem.status})")
 
