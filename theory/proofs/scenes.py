@@ -719,7 +719,8 @@ def _refuted(statement: Statement, case: Case, search: Search, found: Best | Non
 
 
 def evidence(paper: str, rounds: Rounds) -> Iterator[Evidence]:
-    """Evidence of kind `worst_case` for every statement about a round."""
+    """Evidence of kind `worst_case` for every statement that has numbers to try."""
     checked = check(rounds)
-    for name in rounds.names:
-        yield Evidence(f"{paper}.{name}", "worst_case", checked)
+    for id_ in (f"{paper}.{name}" for name in rounds.names):
+        if rounds.tried(catalogue.find(id_), False):
+            yield Evidence(id_, "worst_case", checked)

@@ -372,20 +372,16 @@ def solve(problem: Any) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the status says the same
-        rough: dict[str, Any] | None = None
-        for settings in _SETTINGS:
+        for rough, settings in product((False, True), _SETTINGS):  # a rough solution only where no setting gives a fine one
             try:
                 problem.solve(solver=cvxpy.CLARABEL, **settings)
             except cvxpy.SolverError as error:
                 failure = str(error)
                 continue
-            if not problem.status.endswith("_inaccurate"):
+            if rough or not problem.status.endswith("_inaccurate"):
                 break
-            rough = settings
         else:
-            if rough is None:
-                raise NotSolved(f"the solver found no solution (Clarabel: {failure})")
-            problem.solve(solver=cvxpy.CLARABEL, **rough)
+            raise NotSolved(f"the solver found no solution (Clarabel: {failure})")
     if problem.status in ("unbounded", "unbounded_inaccurate"):
         raise Unbounded(_NOT_ENOUGH)
     if problem.status not in ("optimal", "optimal_inaccurate"):
