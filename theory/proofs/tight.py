@@ -372,7 +372,8 @@ def solve(problem: Any) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the status says the same
-        for rough, settings in product((False, True), _SETTINGS):  # a rough solution only where no setting gives a fine one
+        # A rough solution only where no setting gives a fine one
+        for rough, settings in product((False, True), _SETTINGS):
             try:
                 problem.solve(solver=cvxpy.CLARABEL, **settings)
             except cvxpy.SolverError as error:
