@@ -29,6 +29,7 @@ def main() -> None:
             shutil.copytree(
                 ROOT / package, folder / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
             )
+        shutil.copy(ROOT / "CITATION.cff", folder)  # src/ has a link to it
         time.sleep(3)  # the store keeps nothing that was made from files as young as the process
         variables = {"PYTHONPATH": str(folder / "src"), "FEDTHEORY_STORE": str(folder / "store")}
 
