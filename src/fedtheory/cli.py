@@ -138,9 +138,7 @@ def main() -> None:
         refuse(f"cannot print {letter!a} as {error.encoding}: expected UTF-8, such as by PYTHONIOENCODING=utf-8")
     except (ValueError, UnknownName, OSError) as error:
         if isinstance(error, OSError) and error.filename:  # the system's own, such as for a name that is too long
-            refuse(
-                f"{brief(os.fsdecode(error.filename))}: {error.strerror}; expected a path that can be read or written"
-            )
+            refuse(f"{brief(str(error.filename))}: {error.strerror}; expected a path that can be read or written")
         refuse(str(error))
 
 

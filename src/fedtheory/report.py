@@ -1,6 +1,6 @@
 """What there is to report about the papers: verdicts, findings, errata, better constants, who agrees.
 
-Every rendering reads it here: the paper check (Markdown), the site (HTML), the terminal.
+The paper check (Markdown) and the site (HTML) read it here.
 """
 
 from __future__ import annotations

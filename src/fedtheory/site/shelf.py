@@ -10,14 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
-from fedtheory import plugins
+from fedtheory import plugins, store
 from fedtheory.figures.files import writable, write
 from fedtheory.pages import premises
 from fedtheory.site.formulas import of_bound
-from fedtheory.store import ROOT
 from fedtheory.tasks import Progress, Workshop
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex, rate_latex
@@ -25,7 +23,7 @@ from fedtheory.theory.statement import Bound, Rates, Statement, Status
 from fedtheory.verification import Checked, verify
 
 FILE = Path(__file__).with_name("shelf.json")
-FOLDER = ROOT / "shelf"
+FOLDER = store.ROOT / "shelf"
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Result:
 
 def digest(name: str) -> str:
     """A digest of the file of a paper of the shelf as it is now."""
-    return sha256((FOLDER / name / "statements.py").read_bytes()).hexdigest()[:16]
+    return store.digest(str(FOLDER / name / "statements.py"))[:16]
 
 
 @cache
