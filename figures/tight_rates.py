@@ -11,6 +11,7 @@ import pandas as pd
 
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.sfl import worst_functions
+from fedtheory.bounds.sfl.worst_case import complete, weights_of
 from fedtheory.figures.gallery import BLUE, GREEN, RED, Drawn, Picture, canvas
 from fedtheory.figures.styles import CORRECTED, LEAST, PRINTED, SHARPER
 from fedtheory.theory import catalogue
@@ -164,7 +165,8 @@ def _function(case: str, n: int, R: int) -> tuple[list[tuple[float, float]], lis
                 line.append((below + u, value + h * u - u**2 / 2 + rise**2))
         return line, [(x, value) for x, value, _ in places[::n]]
     mu = _MU if case == "strongly_convex" else Fraction(0)
-    weights = [(1 - mu * _ETA / 2) ** -(r + 1) for r in range(R + 1)]
+    theorem = catalogue.find(f"sfl.thm2.{case}")
+    weights = weights_of(theorem, complete(theorem, _numbers(case, M=1, K=n, R=R)))
     f = worst_functions.worst_bowl(_L, mu, eta, n, weights)
     x, run = Fraction(1), list[Fraction]()
     for _ in range(R + 1):

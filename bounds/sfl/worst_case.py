@@ -119,6 +119,11 @@ def _powers(statement: Statement, at: Numbers) -> dict[sympy.Expr, tuple[Fractio
     return {e: (Fraction(n, _PARTS), Fraction(n + 1, _PARTS)) for e, n in below.items()}
 
 
+def weights_of(statement: Statement, at: Numbers) -> list[Fraction]:
+    """The weights w_0, ..., w_R of the iterates."""
+    return [exact(statement.where[w_r].subs(r, i), at) for i in range(int(at[s.R]) + 1)]
+
+
 def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> list[Scene]:
     """R rounds without noise: the gap of the weighted mean of the iterates, or the least squared gradient.
 
@@ -143,7 +148,7 @@ def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> l
     of = FunctionClass.of(given, at)
     known = dict.fromkeys((f"{symbol}^2" for symbol in (s.sigma, s.zeta, s.zeta_star)), Fraction(0))
     if s.gap in statement.symbols:
-        weights = [exact(statement.where[w_r].subs(r, i), at) for i in range(rounds + 1)]
+        weights = weights_of(statement, at)
         average = [
             mean_of(clients, total(x * w for x, w in zip(run, weights, strict=True)) / sum(weights)) for run in runs
         ]

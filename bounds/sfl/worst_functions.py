@@ -3,9 +3,8 @@
 Without noise, all clients the same, a round of SFL or PFL is n steps of gradient descent, of length eta: n = S K in SFL,
 n = K in PFL.  In the convex cases f is a parabola with curvature L up to |x| = tau, and has curvature mu outside; tau is the
 one with the largest gap.  In the non-convex case the slope of f is 1 wherever a round ends; between, f falls as little as an
-L-smooth function can, and after the run down to F*, by 1/(2 L).  That these are worst for all numbers is a conjecture
-(docs/pages/sharper.md); that a bound needs the constant that
-they show is none.
+L-smooth function can, and after the run down to F*, by 1/(2 L).  A bound needs the constant that they show.  That no other
+function needs more, whatever the numbers, is a conjecture (docs/pages/sharper.md).
 """
 
 from __future__ import annotations
