@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 REPORT := $(VENV)/.report
 
+# .venv is ours: without bytecode in it every process would compile all libraries again
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: report test test-full pytest install lint format types score shelf brackets coq chromium course docs benchmarks clean
 
 report: $(REPORT)  ## the main job: paper check and figures
