@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import sympy
 from sympy.core.relational import Relational
@@ -540,8 +540,12 @@ class Finding:
     figure: str
 
 
-def _conditions(when: Iterable[Relational | Condition]) -> tuple[Condition, ...]:
-    conditions = tuple(c if isinstance(c, Condition) else Condition(c) for c in when)
+Conditions: TypeAlias = "Relational | Iterable[Relational | Condition]"  # one, or several
+
+
+def _conditions(when: Conditions) -> tuple[Condition, ...]:
+    several = [when] if isinstance(when, Relational) else when
+    conditions = tuple(c if isinstance(c, Condition) else Condition(c) for c in several)
     for c in conditions:
         if not isinstance(c.relation, Relational):
             raise ValueError(f"condition {c.relation} is not a relation: it always or never holds")
@@ -606,6 +610,31 @@ class ListOf:
         if isinstance(length, int | float) and length != len(values):
             raise ValueError(f"{name} has {len(values)} numbers: expected {self.count} = {length:g} of them")
         return self.of(values)
+
+
+class About(TypedDict, total=False):
+    """What a paper says of a statement besides its claim; see `Paper.state`."""
+
+    when: Conditions
+    where: Mapping[sympy.Symbol, Any]
+    given: Iterable[Any]
+    rests_on: Iterable[str | Statement]
+    applies: Application | None
+    also: Iterable[Claim]
+    note: str
+    reads: Mapping[str, sympy.Expr]
+    gives: Mapping[StrEnum, tuple[Any, ...]]
+
+
+def _by_kind(
+    state: Callable[Concatenate[Paper, Kind, Parts], Statement],
+) -> Callable[[Kind], Callable[Concatenate[Paper, Parts], Statement]]:
+    """kind -> the method that states it, by `state` of the paper's own class."""
+
+    def of(kind: Kind) -> Callable[Concatenate[Paper, Parts], Statement]:
+        return lambda paper, *parts, **named: getattr(paper, state.__name__)(kind, *parts, **named)
+
+    return of
 
 
 class Paper:
@@ -676,7 +705,7 @@ class Paper:
         place: str,
         claim: Claim,
         *,
-        when: Iterable[Relational | Condition] = (),
+        when: Conditions = (),
         where: Mapping[sympy.Symbol, Any] | None = None,
         assumes: Iterable[Statement] = (),
         rests_on: Iterable[str | Statement] = (),
@@ -723,10 +752,35 @@ class Paper:
         self.statements[id_] = statement
         return statement
 
+    def state(self, kind: Kind, claim: Any, name: str = "", place: str = "", **about: Unpack[About]) -> Statement:
+        """Declare a statement, as `lemma`, `theorem` and the other kinds do: `paper.lemma(claim, name="lemma5", when=...)`.
+
+        claim     what it says
+        name      its id without the paper's short name; lemma1, lemma2 ... by default
+        place     where the paper says it
+        when      a condition, or several
+        given     its assumptions: statements of this paper or of others
+        where     definitions of symbols
+        rests_on  what it follows from: ids without the paper's short name, or statements
+        note      what a reader should know
+
+        Raises what `say` raises.
+        """
+        same = sum(s.kind == kind for s in self.statements.values())
+        assumes, rest = about.get("given", ()), {key: value for key, value in about.items() if key != "given"}
+        return self.say(kind, name or f"{kind}{same + 1}", place, claim, assumes=assumes, **cast(Any, rest))
+
+    _of = _by_kind(state)
+    setting, assumption, definition = _of("setting"), _of("assumption"), _of("definition")
+    identity, inequality, problem = _of("identity"), _of("inequality"), _of("problem")
+    lemma, step, theorem, corollary = _of("lemma"), _of("step"), _of("theorem"), _of("corollary")
+    bound, order, table, claim = _of("bound"), _of("order"), _of("table"), _of("claim")
+    algorithm, partition = _of("algorithm"), _of("partition")
+
     def correct(self, name: str, claim: Claim | None = None, suffix: str = "corrected", **changed: Any) -> Statement:
         """Declare the corrected form of a printed statement, as `name.corrected`; all other fields stay as printed.
 
-        changed  any of kind, when, where, assumes, rests_on, applies, also, note, as in `say`
+        changed  any of kind, when, where, given, rests_on, applies, also, note, as in `state`
         """
         new = self._form(name, claim, suffix, changed)
         self.statements[new.id] = replace(new, corrects=f"{self.name}.{name}")
@@ -745,11 +799,11 @@ class Paper:
         """Declare another form of a printed statement; what is not changed stays as printed."""
         printed = self.statements[f"{self.name}.{name}"]
         kept = ("when", "where", "applies", "also", "reads", "gives")
-        given = {field: getattr(printed, field) for field in kept} | dict(changed)
-        kind = given.pop("kind", printed.kind)
-        new = self.say(kind, f"{name}.{suffix}", printed.place, claim or printed.claim, **given)
-        unchanged = {field: getattr(printed, field) for field in ("assumes", "rests_on") if field not in changed}
-        return replace(new, **unchanged)
+        about = {field: getattr(printed, field) for field in kept} | dict(changed)
+        kind = about.pop("kind", printed.kind)
+        new = self.state(kind, claim or printed.claim, f"{name}.{suffix}", printed.place, **about)
+        fields = {"given": "assumes", "rests_on": "rests_on"}
+        return replace(new, **{field: getattr(printed, field) for key, field in fields.items() if key not in changed})
 
     def repair(self, says: str, *names: str) -> None:
         """Say where printed statements, by ids without the paper's short name, are not encoded as printed.
@@ -798,27 +852,3 @@ class Paper:
         if all(e.statement != id_ for e in self.errata):
             raise ValueError(f"finding about {id_}: expected a statement with an erratum")
         self.findings.append(Finding(id_, title, says, matters, figure))
-
-
-def _by_kind(
-    say: Callable[Concatenate[Paper, Kind, Parts], Statement],
-) -> Callable[[Kind], Callable[Concatenate[Paper, Parts], Statement]]:
-    """kind -> `say` for statements of this kind."""
-
-    def of(kind: Kind) -> Callable[Concatenate[Paper, Parts], Statement]:
-        return lambda paper, *parts, **named: say(paper, kind, *parts, **named)
-
-    return of
-
-
-_of = _by_kind(Paper.say)
-
-
-class PrintedPaper(Paper):
-    """A paper in modules of its own: `paper.lemma(name, place, claim)` is `paper.say("lemma", name, place, claim)`."""
-
-    setting, assumption, definition = _of("setting"), _of("assumption"), _of("definition")
-    identity, inequality, problem = _of("identity"), _of("inequality"), _of("problem")
-    lemma, step, theorem, corollary = _of("lemma"), _of("step"), _of("theorem"), _of("corollary")
-    bound, order, table, claim = _of("bound"), _of("order"), _of("table"), _of("claim")
-    algorithm, partition = _of("algorithm"), _of("partition")

@@ -13,7 +13,7 @@ The symbols, quantities and assumptions are those of `fedtheory.theory.field`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -21,7 +21,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any, Unpack, cast, get_args
 
 import numpy as np
 import sympy
@@ -58,12 +58,14 @@ from fedtheory.theory.proofs.inferences import (
 from fedtheory.theory.proofs.parallel import Vectors
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import (
+    About,
     Bound,
     Claim,
     Condition,
     Evidence,
     EvidenceKind,
     F,
+    Kind,
     Paper,
     Rate,
     Rates,
@@ -81,6 +83,12 @@ from fedtheory.theory.statement import (
 _NAMES = {
     "sigma": "noise", "zeta_star": "heterogeneity", "D": "optimisation", "Delta": "optimisation"
 }  # fmt: skip
+
+
+class OwnAbout(About, total=False):
+    """What a paper of one's own says of a statement besides its claim; see `OwnPaper.lemma`."""
+
+    by: Any
 
 
 class OwnPaper(Paper):
@@ -117,20 +125,31 @@ class OwnPaper(Paper):
 
         return arena_evidence([one.arena for one in self.arenas])
 
-    def algorithm(self, kind: Callable[..., Any], name: str = "", memory: Mapping[str, str] | None = None) -> None:
+    def algorithm(
+        self,
+        claim: Any,
+        name: str = "",
+        place: str = "",
+        memory: Mapping[str, str] | None = None,
+        **about: Unpack[OwnAbout],
+    ) -> Statement:
         """The paper's algorithm: a dataclass with a method `round`; its rounds are what the lemmas are about.
 
+        claim   the dataclass; or a `Listing`: the printed lines, which are compared with the paper's algorithms
         memory  what its memories may be before the round of a lemma, by their names: "any", or "sum 0" over the clients, or,
                 of the server, "mean of NAME"; of others it is the first round
         """
+        if isinstance(claim, get_args(Claim)):
+            return self.state("algorithm", claim, name, place, **about)
         known = {"any", "sum 0", *(f"mean of {name}" for name in memory or {})}
         if wrong := sorted({*(memory or {}).values()} - known):
             raise ValueError(f"memory {wrong[0]!r}: expected 'any', 'sum 0' or the mean of another memory")
         _forget()
-        self.algorithms[name or _name_of(kind)] = kind
+        self.algorithms[name or _name_of(claim)] = claim
         self.memory = dict(memory or {})
-        if f"{self.name}.{_name_of(kind)}" not in self.statements:
-            self.say("algorithm", _name_of(kind), "", Words(f"As its code says: {_function(kind).__doc__ or name}"))
+        words = Words(f"As its code says: {_function(claim).__doc__ or name}")
+        stated = self.statements.get(f"{self.name}.{_name_of(claim)}")
+        return stated or self.state("algorithm", words, _name_of(claim), place, **about)
 
     def quantity(
         self, name: str, meaning: str, unit: Any, of: Callable[[Any, Mapping[str, Any]], Any], start: Any = 0
@@ -161,12 +180,13 @@ class OwnPaper(Paper):
         given: dict[StrEnum, tuple[Any, ...]] = {known[key]: tuple(several) for key, several in gives.items()}
         return Assumption(name, words, given)
 
-    def lemma(self, claim: Any, name: str = "", **about: Any) -> Statement:
+    def lemma(self, claim: Any, name: str = "", place: str = "", **about: Unpack[OwnAbout]) -> Statement:
         """A lemma: an inequality between quantities of a round, or between points and functions (`points`, `function`).
 
         claim  such as drift <= 6 * h**2 * grad_sq; with names for its terms at_most(drift, gradient=6 * h**2 * grad_sq); or
                another claim of `fedtheory.theory.statement`
         name   its id without the paper's short name; lemma1, lemma2 ... by default
+        place  where the paper says it
         when   a condition, or several
         given  assumptions
         by     its proof: assumptions and inferences about a round, such as [smooth, noise, jensen]; or lemmas and
@@ -178,45 +198,33 @@ class OwnPaper(Paper):
 
         Raises ValueError for what is no inequality, for an assumption that is none, and for an unknown symbol.
         """
-        return self._state("lemma", claim, name, **about)
+        return self.state("lemma", claim, name, place, **about)
 
-    def theorem(self, claim: Any, name: str = "", **about: Any) -> Statement:
+    def theorem(self, claim: Any, name: str = "", place: str = "", **about: Unpack[OwnAbout]) -> Statement:
         """A theorem: a bound after R rounds, such as gap.last <= (1 - mu*h)**R * Delta.  Arguments as in `lemma`.
 
         by  its proof: lemmas, from the first to the last used, and inferences (`polyak`, `contract`, `telescope`); or a
             function of an `Argument`
         """
-        return self._state("theorem", claim, name, **about)
+        return self.state("theorem", claim, name, place, **about)
 
-    def _state(
-        self,
-        kind: Any,
-        claim: Any,
-        name: str,
-        when: Any = (),
-        given: Iterable[Assumption] = (),
-        by: Any = (),
-        where: Mapping[sympy.Symbol, Any] | None = None,
-        rests_on: Iterable[Statement] = (),
-        note: str = "",
-    ) -> Statement:
+    def state(self, kind: Kind, claim: Any, name: str = "", place: str = "", **about: Unpack[OwnAbout]) -> Statement:
+        """A statement of any kind, with its proof; arguments as in `lemma`."""
         _forget()
-        same = [s for s in self.statements.values() if s.kind == kind]
-        name = name or f"{kind}{len(same) + 1}"
-        assumed = [self._assumption(one) for one in given]
-        stated, conditions = self._claim(claim), _conditions(when)
+        by = about.pop("by", ())
+        assumed = [self._assumption(one) for one in about.get("given", ())]
+        stated, conditions = self._claim(claim), _conditions(about.get("when", ()))
         here = Statement("", kind, "", stated, tuple(conditions)).symbols
-        defined = {s: e for s, e in self.where.items() if s in here} | dict(where or {})
+        defined = {s: e for s, e in self.where.items() if s in here} | dict(about.get("where", {}))
         if {field.mu, field.L} <= here:
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
-        self._declare(here, note)
+        self._declare(here, about.get("note", ""))
         by = () if (certified := by is certificate) else by
         proof = by if callable(by) else composed(by, self._vectors) if by else None
         lemmas = [one.of if isinstance(one, Inference) else one for one in (() if callable(by) else by)]
-        used = [*rests_on, *(one for one in lemmas if isinstance(one, Statement))]
-        said = self.say(
-            kind, name, kind, stated, when=conditions, where=defined, assumes=assumed, rests_on=used, note=note
-        )
+        used = [*about.get("rests_on", ()), *(one for one in lemmas if isinstance(one, Statement))]
+        more = {**about, "when": conditions, "where": defined, "given": assumed, "rests_on": used}
+        said = super().state(kind, stated, name, place or kind, **cast(About, more))
         if proof is not None:
             self.test(said, partial(self._proved, proof), "ledger")
         if certified:

@@ -15,7 +15,7 @@ import re
 import sqlite3
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec, source_from_cache
@@ -101,6 +101,18 @@ class Store:
             self._states[state] = files
         others = [kept for kept in self._read(_key(name)) or [] if kept[0] != state]
         self._write(_key(name), [(state, pickle.dumps(result)), *others][:_VARIANTS])
+
+    def once(self, name: str, make: Callable[[], Any], files: Iterable[str]) -> Any:
+        """A result from here, or made and kept.
+
+        name   says all that it depends on
+        files  but for these, absolute or from our packages' folder
+        """
+        if (found := self.find(name)) is not None:
+            return found[0]
+        result = make()
+        self.keep(name, result, frozenset((_short(file), self._digest(file)) for file in files))
+        return result
 
     def _as_now(self, state: str) -> Files | None:
         """The files of this state, which many results share; None if one of them is different now."""

@@ -13,7 +13,9 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,6 +244,19 @@ def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
     assert Store(tmp_path / "store").find("a task") is None
 
 
+def test_what_depends_on_files_alone_is_made_once_for_each_state_of_them(tmp_path: Path) -> None:
+    file, numbers = tmp_path / "template", count(1)
+
+    def result(fresh: bool = False) -> Any:
+        return Store(tmp_path / "store", fresh).once("a page", lambda: next(numbers), [str(file)])
+
+    file.write_text("one")
+    assert result() == result() == 1
+    file.write_text("two")
+    assert result() == result() == 2
+    assert result(fresh=True) == 3
+
+
 def test_a_cache_of_compiled_loops_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cached = [tmp_path / "loops.words.nbi", tmp_path / "loops.words.1.nbc"]
     for file in cached:
@@ -293,6 +308,7 @@ SLOW = """
 import os, time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from fedtheory.simulations.algorithms.sfl import PFL
 
 Path("pids").mkdir(exist_ok=True)

@@ -56,8 +56,8 @@ _before = 2 * L * eta_t**2 * local_gap + spread_x + eta_t**2 * grads_x_sq - 2 * 
 _C = 4 * L * eta_t**2 * local_gap - 2 * eta_t * star_gap
 gamma_t = fedbat.symbols["gamma_t"].sympy
 
-fedbat.correct("lemma2", assumes=[noisy_x, independent], rests_on=["eq44.corrected"])
-fedbat.correct("eq44", assumes=[noisy_x, independent], also=[])
+fedbat.correct("lemma2", given=[noisy_x, independent], rests_on=["eq44.corrected"])
+fedbat.correct("eq44", given=[noisy_x, independent], also=[])
 fedbat.correct(
     "eq38",
     at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=C),
@@ -90,7 +90,7 @@ fedbat.correct(
     "eq46",
     at_most(spread_w, gradients=eta_start**2 * (tau - 1) ** 2 * G**2),
     when=_falling,
-    assumes=[bounded_x],
+    given=[bounded_x],
     rests_on=["eq47.corrected"],
     also=[
         Relations(
@@ -112,14 +112,14 @@ fedbat.correct(
     "eq48",
     at_most(binarised_sq, gradients=q**2 * eta_start**2 * (tau - 1) ** 2 * G**2),
     when=_falling,
-    assumes=[bounded_x, binarised_sq_x],
+    given=[bounded_x, binarised_sq_x],
     rests_on=["c1.t0", "eq46.corrected"],
 )
 fedbat.correct(
     "eq50",
     at_most(jump_sq, gradients=eta_start**2 * alone),
     when=[*_falling, *shares],
-    assumes=[bounded_x, binarised_sq_x],
+    given=[bounded_x, binarised_sq_x],
     rests_on=["c1.t0", "eq47.corrected"],
     also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )
@@ -127,14 +127,14 @@ fedbat.correct(
     "lemma3",
     at_most(spread_x, gradients=eta_start**2 * divergence),
     when=_falling,
-    assumes=[bounded_x, binarised_sq_x],
+    given=[bounded_x, binarised_sq_x],
     rests_on=["eq45", "eq46.corrected", "eq48.corrected"],
 )
 fedbat.correct(
     "lemma4",
     at_most(jump_sq, gradients=eta_start**2 * alone),
     when=[*_falling, *shares],
-    assumes=[bounded_x, binarised_sq_x],
+    given=[bounded_x, binarised_sq_x],
     rests_on=["eq50.corrected"],
 )
 _slow = [*_falling, eta_start <= 2 * eta_t]
@@ -142,13 +142,13 @@ _assumed = [smooth, strongly_convex, noisy_x, independent, bounded_x, binarised_
 fedbat.correct(
     "eq25",
     when=[small, curved, *_slow, *shares],
-    assumes=_assumed,
+    given=_assumed,
     rests_on=["eq24", "lemma1", "lemma2.corrected", "lemma3.corrected", "lemma4.corrected", "eq26"],
 )
 _theorem = ["eq27", "eq28", "eq29", "eq30"]
 fedbat.correct(
     "thm1",
-    assumes=_assumed,
+    given=_assumed,
     rests_on=["eq25.corrected", *_theorem],
     note="As printed, under assumptions about the points at which gradients are taken.",
 )
@@ -159,7 +159,7 @@ fedbat.correct(
     at_most(gap_last, **decreasing(B_full, from_start / 2 * mu * d0, from_start)),
     suffix="from_start",
     where=_step,
-    assumes=_assumed,
+    given=_assumed,
     rests_on=["eq25.corrected"],
     note="From the model w_0 at the start of the algorithm, with gamma larger by one: then Lemma 1 covers step 0, too.",
 )
@@ -180,7 +180,7 @@ fedbat.correct(
     "eq62",
     at_most(A_bin, gradients=q**2 * eta_start**2 * tau**2 * G**2 / K),
     when=[*_falling, *chosen],
-    assumes=[bounded_x, binarised_sq_x, balanced],
+    given=[bounded_x, binarised_sq_x, balanced],
     rests_on=["eq50.corrected"],
     also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, q**2 * eta_start**2 * tau**2 * G**2 / K)), "in between")],
 )
@@ -188,25 +188,25 @@ fedbat.correct(
     "eq64",
     at_most(A_2, gradients=(N - K) / (K * (N - 1)) * eta_start**2 * tau**2 * G**2),
     when=[*_falling, *chosen],
-    assumes=[bounded_x, balanced],
+    given=[bounded_x, balanced],
     rests_on=["eq63", "eq47.corrected"],
 )
 fedbat.correct(
     "lemma6",
     at_most(jump_sq, gradients=eta_start**2 * sampled),
     when=[*_falling, *chosen],
-    assumes=[bounded_x, binarised_sq_x, balanced],
+    given=[bounded_x, binarised_sq_x, balanced],
     rests_on=["eq61", "eq62.corrected", "eq64.corrected"],
 )
 fedbat.correct(
     "eq57",
     when=[small, curved, *_slow, *chosen],
-    assumes=[*_assumed, balanced],
+    given=[*_assumed, balanced],
     rests_on=["eq56", "lemma1", "lemma2.corrected", "lemma3.corrected", "lemma6.corrected", "eq58"],
 )
 fedbat.correct(
     "thm2",
-    assumes=[*_assumed, balanced],
+    given=[*_assumed, balanced],
     rests_on=["eq57.corrected", "eq27", "eq59"],
     note="As printed, under assumptions about the points at which gradients are taken.",
 )
@@ -215,7 +215,7 @@ fedbat.correct(
     at_most(gap_last, **decreasing(B_partial, from_start / 2 * mu * d0, from_start)),
     suffix="from_start",
     where=_step,
-    assumes=[*_assumed, balanced],
+    given=[*_assumed, balanced],
     rests_on=["eq57.corrected"],
     note="From the model w_0 at the start of the algorithm, with gamma larger by one.",
 )
@@ -231,15 +231,15 @@ for _name, _premises in {
     "eq79": ["eq77", "eq78.corrected"],
     "eq80": ["eq76", "eq79.corrected"],
 }.items():
-    fedbat.correct(_name, assumes=[lipschitz], rests_on=_premises, note=_two_sided)
-fedbat.correct("eq82", assumes=[lipschitz], rests_on=["eq80.corrected", "eq81"], note=_two_sided)
+    fedbat.correct(_name, given=[lipschitz], rests_on=_premises, note=_two_sided)
+fedbat.correct("eq82", given=[lipschitz], rests_on=["eq80.corrected", "eq81"], note=_two_sided)
 fedbat.correct(
     "lemma7",
-    assumes=[lipschitz, balanced],
+    given=[lipschitz, balanced],
     rests_on=["eq75", "eq82.corrected"],
     note=_two_sided,
 )
-fedbat.correct("eq70", assumes=[lipschitz, balanced], rests_on=["lemma7.corrected"], note=_two_sided)
+fedbat.correct("eq70", given=[lipschitz, balanced], rests_on=["lemma7.corrected"], note=_two_sided)
 _rest = {
     "divergence": eta / 2 * L**2 * eta**2 * divergence,
     "noise": L * eta**2 / 2 * sigma**2 / N,
@@ -250,14 +250,14 @@ fedbat.correct(
     "eq71",
     at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest),
     where={},
-    assumes=_rough,
+    given=_rough,
     rests_on=["eq70.corrected", "lemma2.corrected", "lemma3.corrected", "lemma6.corrected"],
 )
 fedbat.correct(
     "eq72",
     at_most(eta / 2 * avg_step_grad_sq, telescoped=(F_0 - F_T) / T, **_rest),
     where={},
-    assumes=_rough,
+    given=_rough,
     rests_on=["eq71.corrected"],
 )
 fedbat.correct(
@@ -268,7 +268,7 @@ fedbat.correct(
         noise=(sigma**2 / N + sampled) / sqrt(T),
         divergence=divergence / T,
     ),
-    assumes=_rough,
+    given=_rough,
     rests_on=["eq72.corrected"],
     note="F(w_T) >= F*, so Gamma is not needed; the factor 4 is for a decreasing learning rate, and this one is "
     "constant.",
@@ -276,7 +276,7 @@ fedbat.correct(
 
 fedbat.correct(
     "remark2",
-    assumes=[strongly_convex, *_rough],
+    given=[strongly_convex, *_rough],
     rests_on=["thm1.corrected", "thm2.corrected", "thm3.corrected"],
     note="Under the conditions of the corrected theorems; everything except T is a constant, also tau and d, which is in "
     "q.",

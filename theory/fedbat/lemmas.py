@@ -20,14 +20,14 @@ _p, _F, _g, _x, _w, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, 
 # ------------------------------------------------------------------------------------------------- C.1, notation
 
 fedbat.definition(
-    "c1.sync",
-    "Appendix C.1",
-    Words("The steps of synchronisation: I_tau = {n tau | n = 1, 2, ...}.", (n * tau,)),
+    name="c1.sync",
+    place="Appendix C.1",
+    claim=Words("The steps of synchronisation: I_tau = {n tau | n = 1, 2, ...}.", (n * tau,)),
 )
 fedbat.definition(
-    "c1.update",
-    "Appendix C.1, (17) to (19)",
-    Relations(
+    name="c1.update",
+    place="Appendix C.1, (17) to (19)",
+    claim=Relations(
         (
             equal(v_k, w_k - eta_t * g_k),
             equal(x_k, Value(S_m, w_k)),
@@ -39,9 +39,9 @@ fedbat.definition(
     rests_on=["c1.sync", "setting_theory"],
 )
 virtual = fedbat.definition(
-    "c1.virtual",
-    "Appendix C.1",
-    Relations(
+    name="c1.virtual",
+    place="Appendix C.1",
+    claim=Relations(
         (
             equal(w_bar, Sum(_p[k] * _w[k], (k, 1, N))),
             equal(g_bar, Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
@@ -56,9 +56,9 @@ virtual = fedbat.definition(
 )
 fedbat.background = (*fedbat.background, virtual)
 fedbat.inequality(
-    "c1.t0",
-    "Appendix C.1",
-    Relations(
+    name="c1.t0",
+    place="Appendix C.1",
+    claim=Relations(
         (
             equal(Value(S_m, w_k), Value(S, w_k - w_bar_0) + w_bar_0),
             equal(E(Value(S_m, w_k)), w_k),
@@ -66,7 +66,7 @@ fedbat.inequality(
         ),
         "for any t there is t_0 <= t with t - t_0 <= tau - 1 at which all clients have the same parameters",
     ),
-    assumes=[binarised],
+    given=[binarised],
     rests_on=["c1.update", "setting_theory"],
     note="The last follows from Assumption 5 'therefore': for the operator of the analysis it is true.",
 )
@@ -80,9 +80,9 @@ rounds = [implied(eta_t <= eta_start, "non-increasing"), implied(eta_start <= 2 
 shares = [implied(p_sq <= 1, "implied: shares of sum 1")]
 
 fedbat.lemma(
-    "lemma1",
-    "Appendix C.2, Lemma 1, (20), (43)",
-    at_most(
+    name="lemma1",
+    place="Appendix C.2, Lemma 1, (20), (43)",
+    claim=at_most(
         v_dist,
         contraction=(1 - eta_t * mu) * Delta_t,
         noise=eta_t**2 * noise_sq,
@@ -90,33 +90,33 @@ fedbat.lemma(
         divergence=2 * spread_x,
     ),
     when=[small, curved],
-    assumes=[smooth, strongly_convex],
+    given=[smooth, strongly_convex],
     rests_on=["eq31", "eq42"],
 )
 fedbat.lemma(
-    "lemma2",
-    "Appendix C.2, Lemma 2, (21)",
-    at_most(noise_sq, noise=p_sq * sigma**2),
+    name="lemma2",
+    place="Appendix C.2, Lemma 2, (21)",
+    claim=at_most(noise_sq, noise=p_sq * sigma**2),
     when=shares,
-    assumes=[noisy],
+    given=[noisy],
     rests_on=["eq44"],
 )
 fedbat.lemma(
-    "lemma3",
-    "Appendix C.2, Lemma 3, (22), (49)",
-    at_most(spread_x, gradients=4 * eta_t**2 * divergence),
+    name="lemma3",
+    place="Appendix C.2, Lemma 3, (22), (49)",
+    claim=at_most(spread_x, gradients=4 * eta_t**2 * divergence),
     when=slow,
-    assumes=[bounded, binarised],
+    given=[bounded, binarised],
     rests_on=["eq45", "eq46", "eq48"],
     note="The conditions are for all t >= 0; the learning rate is non-increasing.  q is from Assumption 5, which the "
     "lemma does not name.",
 )
 fedbat.lemma(
-    "lemma4",
-    "Appendix C.2, Lemma 4, (23)",
-    at_most(jump_sq, gradients=4 * eta_t**2 * alone),
+    name="lemma4",
+    place="Appendix C.2, Lemma 4, (23)",
+    claim=at_most(jump_sq, gradients=4 * eta_t**2 * alone),
     when=[*slow, *shares],
-    assumes=[bounded, binarised],
+    given=[bounded, binarised],
     rests_on=["eq50"],
     note="The conditions are for all t >= 0.",
 )
@@ -124,25 +124,25 @@ fedbat.lemma(
 # --------------------------------------------------------------------------------------- C.3, the proof of Theorem 1
 
 fedbat.step(
-    "eq24",
-    "Appendix C.3, (24)",
-    equal_to(Delta_next, jump=jump_sq, step=v_dist),
+    name="eq24",
+    place="Appendix C.3, (24)",
+    claim=equal_to(Delta_next, jump=jump_sq, step=v_dist),
     rests_on=["c1.t0"],
     note="E wbar_{t+1} = E vbar_{t+1} alone would not be enough; the conditional mean given vbar_{t+1} is meant.",
 )
 fedbat.step(
-    "eq25",
-    "Appendix C.3, (25)",
-    at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
+    name="eq25",
+    place="Appendix C.3, (25)",
+    claim=at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
     when=[small, curved, *slow, *shares],
     where={B: B_full},
-    assumes=[smooth, strongly_convex, noisy, bounded, binarised],
+    given=[smooth, strongly_convex, noisy, bounded, binarised],
     rests_on=["eq24", "lemma1", "lemma2", "lemma3", "lemma4", "eq26"],
 )
 fedbat.definition(
-    "eq26",
-    "Appendix C.3, (26)",
-    equal_to(
+    name="eq26",
+    place="Appendix C.3, (26)",
+    claim=equal_to(
         B,
         noise=p_sq * sigma**2,
         heterogeneity=6 * L * Gamma,
@@ -152,15 +152,15 @@ fedbat.definition(
 )
 eta_of = beta / (t + gamma)
 recursion = fedbat.assumption(
-    "eq27.recursion",
-    "Appendix C.3, (27), first line",
-    at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
+    name="eq27.recursion",
+    place="Appendix C.3, (27), first line",
+    claim=at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
     when=[implied(t >= 1, "from t = 1 on")],
     note="The assumption of the induction: the recursion (25), or (57), for every t >= 1, with its B.",
 )
-fedbat.step("eq27",
-    "Appendix C.3, (27)",
-    Relations(
+fedbat.step(name="eq27",
+    place="Appendix C.3, (27)",
+    claim=Relations(
         (
             Le((1 - eta_of * mu) * Delta_t + eta_of**2 * B, (1 - beta * mu / (t + gamma)) * v / (t + gamma)
                + beta**2 * B / (t + gamma) ** 2),
@@ -186,18 +186,18 @@ fedbat.step("eq27",
                      equal(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L))), "t = 1; and min{1/mu, 1/(4L)} = 1/(4L)")],
 )  # fmt: skip
 fedbat.step(
-    "eq28",
-    "Appendix C.3, (28)",
-    at_most(gap_t, smoothness=L / 2 * v / (gamma + t)),
+    name="eq28",
+    place="Appendix C.3, (28)",
+    claim=at_most(gap_t, smoothness=L / 2 * v / (gamma + t)),
     when=[Condition(Delta_t <= v / (t + gamma), "(27)")],
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["eq27"],
     also=[Relations((Le(gap_t, L / 2 * Delta_t), Le(L / 2 * Delta_t, L / 2 * v / (gamma + t))), "in between")],
 )
 fedbat.step(
-    "eq29.choice",
-    "Appendix C.3, before (29)",
-    Relations(
+    name="eq29.choice",
+    place="Appendix C.3, before (29)",
+    claim=Relations(
         (eta_t <= 2 * eta_later, eta_first <= 1 / (4 * L)),
         "with beta = 2/mu and gamma = max{8 L/mu, tau} - 1, for t >= 1",
     ),
@@ -210,9 +210,9 @@ fedbat.step(
     note="Lemmas 3 and 4 require it for all t >= 0.",
 )
 fedbat.step(
-    "eq29",
-    "Appendix C.3, (29)",
-    at_most(
+    name="eq29",
+    place="Appendix C.3, (29)",
+    claim=at_most(
         Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1), noise=4 * B / mu**2, start=(gamma + 1) * Delta_1
     ),
     where={beta: 2 / mu},
@@ -230,14 +230,14 @@ fedbat.step(
     ],
 )
 fedbat.step(
-    "eq30",
-    "Appendix C.3, (30)",
-    at_most(
+    name="eq30",
+    place="Appendix C.3, (30)",
+    claim=at_most(
         gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
     ),
     when=[implied(t >= 1, "t >= 1"), curved],
     where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
-    assumes=[smooth, recursion],
+    given=[smooth, recursion],
     rests_on=["eq28", "eq29"],
     note="With the beta and the gamma of (29); for any B for which the recursion holds.",
 )
@@ -245,29 +245,29 @@ fedbat.step(
 # ---------------------------------------------------------------------------------------- C.4, the proof of Lemma 1
 
 fedbat.step(
-    "eq31",
-    "Appendix C.4, (31)",
-    equal_to(v_dist, step=A_1, noise=eta_t**2 * noise_sq),
+    name="eq31",
+    place="Appendix C.4, (31)",
+    claim=equal_to(v_dist, step=A_1, noise=eta_t**2 * noise_sq),
     rests_on=["c1.virtual"],
 )
 fedbat.step(
-    "eq32",
-    "Appendix C.4, (32)",
-    equal_to(A_1, before=Delta_t, inner=B_1, square=B_2),
+    name="eq32",
+    place="Appendix C.4, (32)",
+    claim=equal_to(A_1, before=Delta_t, inner=B_1, square=B_2),
     where={B_1: -2 * eta_t * inner_star, B_2: eta_t**2 * gbar_sq},
 )
 fedbat.step(
-    "eq33",
-    "Appendix C.4, (33)",
-    Relations((Le(Norm(Grad(F_k, x_k)) ** 2, 2 * L * (Value(F_k, x_k) - F_k_star)),), "for every client"),
-    assumes=[smooth],
+    name="eq33",
+    place="Appendix C.4, (33)",
+    claim=Relations((Le(Norm(Grad(F_k, x_k)) ** 2, 2 * L * (Value(F_k, x_k) - F_k_star)),), "for every client"),
+    given=[smooth],
 )
 fedbat.step(
-    "eq34",
-    "Appendix C.4, (34)",
-    at_most(B_2, gaps=2 * L * eta_t**2 * local_gap),
+    name="eq34",
+    place="Appendix C.4, (34)",
+    claim=at_most(B_2, gaps=2 * L * eta_t**2 * local_gap),
     where={B_2: eta_t**2 * gbar_sq},
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["eq33"],
     also=[
         Relations(
@@ -280,15 +280,15 @@ fedbat.step(
     ],
 )
 fedbat.step(
-    "eq35",
-    "Appendix C.4, (35)",
-    equal_to(B_1, move=-2 * eta_t * inner_move, down=-2 * eta_t * inner_down),
+    name="eq35",
+    place="Appendix C.4, (35)",
+    claim=equal_to(B_1, move=-2 * eta_t * inner_move, down=-2 * eta_t * inner_down),
     where={B_1: -2 * eta_t * inner_star},
 )
 fedbat.step(
-    "eq36",
-    "Appendix C.4, (36)",
-    Relations(
+    name="eq36",
+    place="Appendix C.4, (36)",
+    claim=Relations(
         (
             Le(
                 -2 * Inner(w_bar - x_k, Grad(F_k, x_k)),
@@ -299,9 +299,9 @@ fedbat.step(
     ),
 )
 fedbat.step(
-    "eq37",
-    "Appendix C.4, (37)",
-    Relations(
+    name="eq37",
+    place="Appendix C.4, (37)",
+    claim=Relations(
         (
             Le(
                 -Inner(x_k - w_star, Grad(F_k, x_k)),
@@ -310,15 +310,15 @@ fedbat.step(
         ),
         "for every client",
     ),
-    assumes=[strongly_convex],
+    given=[strongly_convex],
 )
 _C = 4 * L * eta_t**2 * local_gap - 2 * eta_t * star_gap
 fedbat.step(
-    "eq38",
-    "Appendix C.4, (38)",
-    at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=tau * C),
+    name="eq38",
+    place="Appendix C.4, (38)",
+    claim=at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=tau * C),
     where={C: _C},
-    assumes=[smooth, strongly_convex],
+    given=[smooth, strongly_convex],
     rests_on=["eq32", "eq33", "eq34", "eq35", "eq36", "eq37"],
     also=[
         Relations(
@@ -341,9 +341,9 @@ fedbat.step(
     note="In print there is a tau before C.",
 )
 fedbat.step(
-    "eq39",
-    "Appendix C.4, (39)",
-    equal_to(C, below=D, heterogeneity=4 * L * eta_t**2 * Gamma),
+    name="eq39",
+    place="Appendix C.4, (39)",
+    claim=equal_to(C, below=D, heterogeneity=4 * L * eta_t**2 * Gamma),
     when=[small],
     where={gamma_t: 2 * eta_t * (1 - 2 * L * eta_t), C: _C, D: -gamma_t * global_gap},
     also=[
@@ -360,9 +360,9 @@ fedbat.step(
     rests_on=["def.Gamma"],
 )
 fedbat.step(
-    "eq40",
-    "Appendix C.4, (40)",
-    Relations(
+    name="eq40",
+    place="Appendix C.4, (40)",
+    claim=Relations(
         (
             Ge(global_gap, inner_bar + gap_t),
             Ge(inner_bar + gap_t, -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t),
@@ -373,7 +373,7 @@ fedbat.step(
         ),
         "convexity, AM-GM, (33)",
     ),
-    assumes=[smooth, strongly_convex],
+    given=[smooth, strongly_convex],
     rests_on=["eq33"],
 )
 _first41 = gamma_t * (eta_t * L * local_gap_bar + spread_x / (2 * eta_t)) - gamma_t * gap_t + 4 * L * eta_t**2 * Gamma
@@ -383,12 +383,12 @@ _second41 = (
     + gamma_t / (2 * eta_t) * spread_x
 )
 fedbat.step(
-    "eq41",
-    "Appendix C.4, (41)",
-    at_most(C, heterogeneity=6 * L * eta_t**2 * Gamma, divergence=spread_x),
+    name="eq41",
+    place="Appendix C.4, (41)",
+    claim=at_most(C, heterogeneity=6 * L * eta_t**2 * Gamma, divergence=spread_x),
     when=[small],
     where={gamma_t: 2 * eta_t * (1 - 2 * L * eta_t), C: _C},
-    assumes=[smooth, strongly_convex],
+    given=[smooth, strongly_convex],
     rests_on=["eq39", "eq40"],
     also=[
         Relations(
@@ -405,40 +405,40 @@ fedbat.step(
     ],
 )
 fedbat.step(
-    "eq42",
-    "Appendix C.4, (42)",
-    at_most(
+    name="eq42",
+    place="Appendix C.4, (42)",
+    claim=at_most(
         A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=2 * spread_x, heterogeneity=6 * L * eta_t**2 * Gamma
     ),
     when=[small, curved],
-    assumes=[smooth, strongly_convex],
+    given=[smooth, strongly_convex],
     rests_on=["eq38", "eq41"],
 )
 
 # ----------------------------------------------------------------------------------- C.4, the proofs of Lemmas 2 to 4
 
 fedbat.step(
-    "eq44",
-    "Appendix C.4, (44)",
-    at_most(noise_sq, noise=p_sq * sigma**2),
+    name="eq44",
+    place="Appendix C.4, (44)",
+    claim=at_most(noise_sq, noise=p_sq * sigma**2),
     when=shares,
-    assumes=[noisy],
+    given=[noisy],
     also=[Relations((equal(noise_sq, noise_w_sq), equal(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
     note="The sums in between have the gradients at w_t^k, but g_t has those at x_t^k.",
 )
 fedbat.step(
-    "eq45",
-    "Appendix C.4, (45)",
-    equal_to(spread_x, clients=spread_w, binarisation=binarised_sq),
+    name="eq45",
+    place="Appendix C.4, (45)",
+    claim=equal_to(spread_x, clients=spread_w, binarisation=binarised_sq),
     rests_on=["c1.t0"],
     note="Printed (wbar - w^k) - (w^k - x^k) instead of (wbar - w^k) + (w^k - x^k); the cross term is 0 either way.",
 )
 fedbat.step(
-    "eq46",
-    "Appendix C.4, (46)",
-    at_most(spread_w, gradients=4 * eta_t**2 * (tau - 1) ** 2 * G**2),
+    name="eq46",
+    place="Appendix C.4, (46)",
+    claim=at_most(spread_w, gradients=4 * eta_t**2 * (tau - 1) ** 2 * G**2),
     when=slow,
-    assumes=[bounded],
+    given=[bounded],
     rests_on=["eq47"],
     also=[
         Relations(
@@ -453,28 +453,28 @@ fedbat.step(
     note="The fifth line has eta_t, but eta_{t_0} is meant; the sixth line makes up for it with the factor 4.",
 )
 fedbat.step(
-    "eq47",
-    "Appendix C.4, (47)",
-    at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
+    name="eq47",
+    place="Appendix C.4, (47)",
+    claim=at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
     when=[implied(t_0 <= t, "implied: t_0 is before t")],
     also=[Relations((equal(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
     note="With gradients at w_t^k; the steps (17) have the gradients at x_t^k.",
 )
 fedbat.step(
-    "eq48",
-    "Appendix C.4, (48)",
-    at_most(binarised_sq, gradients=4 * q**2 * eta_t**2 * (tau - 1) ** 2 * G**2),
+    name="eq48",
+    place="Appendix C.4, (48)",
+    claim=at_most(binarised_sq, gradients=4 * q**2 * eta_t**2 * (tau - 1) ** 2 * G**2),
     when=slow,
-    assumes=[bounded, binarised],
+    given=[bounded, binarised],
     rests_on=["c1.t0", "eq46"],
     also=[Relations((Le(binarised_sq, q**2 * moved_sq),), "in between")],
 )
 fedbat.step(
-    "eq50",
-    "Appendix C.4, (50)",
-    at_most(jump_sq, gradients=4 * eta_t**2 * alone),
+    name="eq50",
+    place="Appendix C.4, (50)",
+    claim=at_most(jump_sq, gradients=4 * eta_t**2 * alone),
     when=[*slow, *shares],
-    assumes=[bounded, binarised],
+    given=[bounded, binarised],
     rests_on=["c1.t0", "eq47"],
     also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )

@@ -14,9 +14,9 @@ _p, _F, _x, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, x_i
 _step = {eta: 1 / (L * sqrt(T))}
 
 fedbat.definition(
-    "e1.update",
-    "Appendix E.1, (66) to (68)",
-    Relations(
+    name="e1.update",
+    place="Appendix E.1, (66) to (68)",
+    claim=Relations(
         (
             equal(v_k, w_k - eta_t * g_k),
             equal(x_k, Value(S_m, w_k)),
@@ -46,19 +46,19 @@ _lemma7 = {
     "jump": L / 2 * jump_sq,
 }
 fedbat.lemma(
-    "lemma7",
-    "Appendix E.2, Lemma 7, (69)",
-    at_most(F_bar_next, **_lemma7),
-    assumes=[smooth, noisy, balanced],
+    name="lemma7",
+    place="Appendix E.2, Lemma 7, (69)",
+    claim=at_most(F_bar_next, **_lemma7),
+    given=[smooth, noisy, balanced],
     rests_on=["eq75", "eq82"],
     note="No condition on the learning rate.  Assumption 1 is read as its formula, from above only.",
 )
 fedbat.step(
-    "eq70",
-    "Appendix E.3, (70)",
-    at_most(F_bar_next, **{name: value for name, value in _lemma7.items() if name != "local_gradients"}),
+    name="eq70",
+    place="Appendix E.3, (70)",
+    claim=at_most(F_bar_next, **{name: value for name, value in _lemma7.items() if name != "local_gradients"}),
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))")],
-    assumes=[smooth, noisy, balanced],
+    given=[smooth, noisy, balanced],
     rests_on=["lemma7"],
     also=[Relations((Le((L * eta**2 - eta) / 2, 0),), "that the term is not positive")],
 )
@@ -69,29 +69,29 @@ _rest71 = {
 }
 _constant = {eta_t: eta}
 fedbat.step(
-    "eq71",
-    "Appendix E.3, (71)",
-    at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest71),
+    name="eq71",
+    place="Appendix E.3, (71)",
+    claim=at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest71),
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))"), *chosen],
     where=_constant,
-    assumes=[smooth, noisy, bounded, binarised, balanced],
+    given=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq70", "lemma2", "lemma3", "lemma6"],
     note="eta_t stands for eta in the last term.",
 )
 fedbat.step(
-    "eq72",
-    "Appendix E.3, (72)",
-    at_most(eta / 2 * avg_step_grad_sq, telescoped=(F_0 - F_T) / T, **_rest71),
+    name="eq72",
+    place="Appendix E.3, (72)",
+    claim=at_most(eta / 2 * avg_step_grad_sq, telescoped=(F_0 - F_T) / T, **_rest71),
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))"), *chosen],
     where=_constant,
-    assumes=[smooth, noisy, bounded, binarised, balanced],
+    given=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq71"],
     note="eta_t stands for eta in the last term; F(w_T) is printed without its expectation.",
 )
 fedbat.step(
-    "eq73",
-    "Appendix E.3, (73)",
-    at_most(
+    name="eq73",
+    place="Appendix E.3, (73)",
+    claim=at_most(
         avg_step_grad_sq,
         optimisation=2 * L * (f_gap + Gamma) / sqrt(T),
         noise=(sigma**2 / N + 4 * sampled) / sqrt(T),
@@ -99,14 +99,14 @@ fedbat.step(
     ),
     when=chosen,
     where=_step,
-    assumes=[smooth, noisy, bounded, binarised, balanced],
+    given=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq72"],
     note="F(w_T) >= F* is enough: Gamma is not needed.",
 )
 fedbat.step(
-    "eq74",
-    "Appendix E.4, (74)",
-    Relations(
+    name="eq74",
+    place="Appendix E.4, (74)",
+    claim=Relations(
         (
             Le(
                 Value(F_fun, w_bar_next),
@@ -116,19 +116,19 @@ fedbat.step(
             ),
         )
     ),
-    assumes=[smooth],
+    given=[smooth],
 )
 fedbat.step(
-    "eq75",
-    "Appendix E.4, (75)",
-    at_most(F_bar_next, step=F_v, jump=L / 2 * jump_sq),
-    assumes=[smooth, balanced],
+    name="eq75",
+    place="Appendix E.4, (75)",
+    claim=at_most(F_bar_next, step=F_v, jump=L / 2 * jump_sq),
+    given=[smooth, balanced],
     rests_on=["eq74", "lemma5"],
 )
 fedbat.step(
-    "eq76",
-    "Appendix E.4, (76)",
-    Relations(
+    name="eq76",
+    place="Appendix E.4, (76)",
+    claim=Relations(
         (
             Le(
                 Value(F_fun, w_bar - eta * g_t),
@@ -136,38 +136,38 @@ fedbat.step(
             ),
         )
     ),
-    assumes=[smooth],
+    given=[smooth],
     note="vbar_{t+1} is written out.",
 )
 fedbat.step(
-    "eq77",
-    "Appendix E.4, (77)",
-    equal_to(2 * inner_grad, gradient=grad_sq, step=g_sq, apart=-apart_sq),
+    name="eq77",
+    place="Appendix E.4, (77)",
+    claim=equal_to(2 * inner_grad, gradient=grad_sq, step=g_sq, apart=-apart_sq),
 )
 fedbat.step(
-    "eq78",
-    "Appendix E.4, (78)",
-    at_most(apart_sq, divergence=L**2 * spread_x, noise=noise_sq),
-    assumes=[smooth],
+    name="eq78",
+    place="Appendix E.4, (78)",
+    claim=at_most(apart_sq, divergence=L**2 * spread_x, noise=noise_sq),
+    given=[smooth],
     also=[Relations((equal(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x)), "in between")],
 )
 fedbat.step(
-    "eq79",
-    "Appendix E.4, (79)",
-    at_most(
+    name="eq79",
+    place="Appendix E.4, (79)",
+    claim=at_most(
         -eta * inner_grad,
         gradient=-eta / 2 * grad_sq,
         step=-eta / 2 * g_sq,
         divergence=eta / 2 * L**2 * spread_x,
         noise=eta / 2 * noise_sq,
     ),
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["eq77", "eq78"],
 )
 fedbat.step(
-    "eq80",
-    "Appendix E.4, (80)",
-    at_most(
+    name="eq80",
+    place="Appendix E.4, (80)",
+    claim=at_most(
         F_v,
         before=F_bar,
         gradient=-eta / 2 * grad_sq,
@@ -175,20 +175,20 @@ fedbat.step(
         divergence=eta / 2 * L**2 * spread_x,
         noise=eta / 2 * noise_sq,
     ),
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["eq76", "eq79"],
     note="'Summing Eq. 79 into Eq. 77' means into (76).",
 )
 fedbat.step(
-    "eq81",
-    "Appendix E.4, (81)",
-    equal_to(g_sq, mean=gbar_sq, noise=noise_sq),
+    name="eq81",
+    place="Appendix E.4, (81)",
+    claim=equal_to(g_sq, mean=gbar_sq, noise=noise_sq),
     rests_on=["c1.virtual"],
 )
 fedbat.step(
-    "eq82",
-    "Appendix E.4, (82)",
-    at_most(
+    name="eq82",
+    place="Appendix E.4, (82)",
+    claim=at_most(
         F_v,
         before=F_bar,
         gradient=-eta / 2 * grad_sq,
@@ -196,6 +196,6 @@ fedbat.step(
         divergence=eta / 2 * L**2 * spread_x,
         noise=L * eta**2 / 2 * noise_sq,
     ),
-    assumes=[smooth, noisy],
+    given=[smooth, noisy],
     rests_on=["eq80", "eq81"],
 )

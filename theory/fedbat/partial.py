@@ -16,17 +16,17 @@ constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t
 _mean = Sum(Value(S_m, _v[k]), (k, 1, K)) / K
 
 fedbat.definition(
-    "d1.sync",
-    "Appendix D.1",
-    Relations(
+    name="d1.sync",
+    place="Appendix D.1",
+    claim=Relations(
         (equal(n_last, N), Le(R * tau, n_last * tau)), "I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"
     ),
     note="(53) needs the second relation: the run of R rounds ends in I_tau.",
 )
 fedbat.claim(
-    "d1.scheme",
-    "Appendix D.1",
-    Words(
+    name="d1.scheme",
+    place="Appendix D.1",
+    claim=Words(
         "All devices are activated at the beginning of a round, only those sampled are used at its end: this updating "
         "scheme is equivalent to the original."
     ),
@@ -34,9 +34,9 @@ fedbat.claim(
     also=[Relations((equal(w_next, w_next_all),), "the model, from the same draws")],
 )
 fedbat.definition(
-    "d1.update",
-    "Appendix D.1, (51) to (53)",
-    Relations(
+    name="d1.update",
+    place="Appendix D.1, (51) to (53)",
+    claim=Relations(
         (
             equal(v_k, w_k - eta_t * g_k),
             equal(x_k, Value(S_m, w_k)),
@@ -50,89 +50,89 @@ fedbat.definition(
     note="In (53) the last two are equal, with p_k = 1/N; the first has v_t^k, the second v_{t+1}^k.",
 )
 fedbat.lemma(
-    "lemma5",
-    "Appendix D.2, Lemma 5, (54), (60)",
-    Relations((equal(w_mean, v_mean),)),
+    name="lemma5",
+    place="Appendix D.2, Lemma 5, (54), (60)",
+    claim=Relations((equal(w_mean, v_mean),)),
     when=chosen,
-    assumes=[balanced],
+    given=[balanced],
     rests_on=["d1.update", "setting_theory"],
 )
 fedbat.lemma(
-    "lemma6",
-    "Appendix D.2, Lemma 6, (55), (65)",
-    at_most(jump_sq, gradients=4 * eta_t**2 * sampled),
+    name="lemma6",
+    place="Appendix D.2, Lemma 6, (55), (65)",
+    claim=at_most(jump_sq, gradients=4 * eta_t**2 * sampled),
     when=[*constant, *chosen],
-    assumes=[bounded, binarised, balanced],
+    given=[bounded, binarised, balanced],
     rests_on=["eq61", "eq62", "eq64"],
     note="Printed eta_t <= eta_{t+tau}, but Lemmas 3 and 4 have eta_t <= 2 eta_{t+tau}: a non-increasing learning rate "
     "would have to be constant.",
 )
 fedbat.step(
-    "eq56",
-    "Appendix D.3, (56)",
-    equal_to(Delta_next, jump=jump_sq, step=v_dist),
+    name="eq56",
+    place="Appendix D.3, (56)",
+    claim=equal_to(Delta_next, jump=jump_sq, step=v_dist),
     when=chosen,
-    assumes=[balanced],
+    given=[balanced],
     rests_on=["lemma5"],
 )
 fedbat.step(
-    "eq57",
-    "Appendix D.3, (57)",
-    at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
+    name="eq57",
+    place="Appendix D.3, (57)",
+    claim=at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
     when=[small, curved, *slow, *chosen],
     where={B: B_partial},
-    assumes=[smooth, strongly_convex, noisy, bounded, binarised, balanced],
+    given=[smooth, strongly_convex, noisy, bounded, binarised, balanced],
     rests_on=["eq56", "lemma1", "lemma2", "lemma3", "lemma6", "eq58"],
 )
-fedbat.definition("eq58",
-    "Appendix D.3, (58)",
-    equal_to(B, noise=sigma**2 / N, heterogeneity=6 * L * Gamma, divergence=8 * divergence,
+fedbat.definition(name="eq58",
+    place="Appendix D.3, (58)",
+    claim=equal_to(B, noise=sigma**2 / N, heterogeneity=6 * L * Gamma, divergence=8 * divergence,
              sampling=4 * sampled),
     when=chosen,
 )  # fmt: skip
 fedbat.step(
-    "eq59",
-    "Appendix D.3, (59)",
-    at_most(
+    name="eq59",
+    place="Appendix D.3, (59)",
+    claim=at_most(
         gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
     ),
     when=[implied(t >= 1, "t >= 1"), curved],
     where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
-    assumes=[smooth, recursion],
+    given=[smooth, recursion],
     rests_on=["eq57", "eq28", "eq29"],
     note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  With the beta and "
     "the gamma of (29), 'following the same process'; for any B for which the recursion holds.",
 )
 fedbat.step(
-    "eq61",
-    "Appendix D.4, (61)",
-    equal_to(jump_sq, binarisation=A_bin, sampling=A_2),
+    name="eq61",
+    place="Appendix D.4, (61)",
+    claim=equal_to(jump_sq, binarisation=A_bin, sampling=A_2),
     when=chosen,
     rests_on=["d1.update"],
 )
 fedbat.step(
-    "eq62",
-    "Appendix D.4, (62)",
-    at_most(A_bin, gradients=4 * q**2 * eta_t**2 * tau**2 * G**2 / K),
+    name="eq62",
+    place="Appendix D.4, (62)",
+    claim=at_most(A_bin, gradients=4 * q**2 * eta_t**2 * tau**2 * G**2 / K),
     when=[*constant, *chosen],
-    assumes=[bounded, binarised, balanced],
+    given=[bounded, binarised, balanced],
     rests_on=["eq50"],
     also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
     note="The sum in between is over a random set; its expectation is meant.",
 )
 fedbat.step(
-    "eq63",
-    "Appendix D.4, (63)",
-    equal_to(A_2, spread=(N - K) / (K * N * (N - 1)) * v_spread),
+    name="eq63",
+    place="Appendix D.4, (63)",
+    claim=equal_to(A_2, spread=(N - K) / (K * N * (N - 1)) * v_spread),
     when=chosen,
-    assumes=[balanced],
+    given=[balanced],
     rests_on=["d1.update"],
 )
 fedbat.step(
-    "eq64",
-    "Appendix D.4, (64)",
-    at_most(A_2, gradients=(N - K) / (K * (N - 1)) * 4 * eta_t**2 * tau**2 * G**2),
+    name="eq64",
+    place="Appendix D.4, (64)",
+    claim=at_most(A_2, gradients=(N - K) / (K * (N - 1)) * 4 * eta_t**2 * tau**2 * G**2),
     when=[*constant, *chosen],
-    assumes=[bounded, balanced],
+    given=[bounded, balanced],
     rests_on=["eq63", "eq50"],
 )

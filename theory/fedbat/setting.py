@@ -19,18 +19,18 @@ _update = IndexedBase("m_i", real=True)
 # ------------------------------------------------------------------------------- Section 2: objective and aggregation
 
 objective = fedbat.definition(
-    "eq1",
-    "Section 2, (1)",
-    Relations(
+    name="eq1",
+    place="Section 2, (1)",
+    claim=Relations(
         (equal(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))), equal(Sum(_p[k], (k, 1, N)), 1)),
         "the objective, p_k client k's share of the data",
     ),
     gives={Property.WEIGHTS: ()},
 )
 fedbat.definition(
-    "eq2",
-    "Section 2, (2)",
-    Relations(
+    name="eq2",
+    place="Section 2, (2)",
+    claim=Relations(
         (equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), equal(Sum(_p_prime[k], (k, 1, K)), 1)),
         "K clients sampled at random, p'_k = p_k / sum of the sampled p_k",
     ),
@@ -38,23 +38,23 @@ fedbat.definition(
     "mean over all clients.",
 )
 fedbat.definition(
-    "eq3",
-    "Section 2, (3)",
-    Relations(
+    name="eq3",
+    place="Section 2, (3)",
+    claim=Relations(
         (equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))), equal(m_hat, alpha * sign_m)),
         "the same with SignSGD; signs {-1, 1} are sent as {0, 1}, which compresses the uplink by a factor of 32",
     ),
     rests_on=["eq2"],
 )
 fedbat.definition(
-    "eq4",
-    "Section 3.1, (4)",
-    Words("A client's objective in a round, without binarisation: min over m of F_k(w_t + m)."),
+    name="eq4",
+    place="Section 3.1, (4)",
+    claim=Words("A client's objective in a round, without binarisation: min over m of F_k(w_t + m)."),
 )
 fedbat.definition(
-    "eq5",
-    "Section 3.1, (5)",
-    Words("With learnable binarisation: min over m and alpha of F_k(w_t + S(m, alpha))."),
+    name="eq5",
+    place="Section 3.1, (5)",
+    claim=Words("With learnable binarisation: min over m and alpha of F_k(w_t + S(m, alpha))."),
     rests_on=["eq6"],
     note="S is random, but no expectation is printed in front of F_k.",
 )
@@ -63,44 +63,44 @@ fedbat.definition(
 
 drawn = alpha * (2 * floor((alpha + x) / (2 * alpha) + zeta) - 1)
 fedbat.definition(
-    "eq6",
-    "Section 3.2, (6)",
-    Relations(
+    name="eq6",
+    place="Section 3.2, (6)",
+    claim=Relations(
         (equal(S_value, Piecewise((alpha, x > alpha), (S_noisy, x >= -alpha), (-alpha, True))),), "for every entry"
     ),
     rests_on=["eq7"],
     note="One alpha for all entries of a layer.",
 )
 fedbat.definition(
-    "eq7",
-    "Section 3.2, (7)",
-    Relations((equal(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
+    name="eq7",
+    place="Section 3.2, (7)",
+    claim=Relations((equal(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
     when=[implied(alpha > 0, "implied: alpha divides")],
     note="In floating point, the printed (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
 )
 fedbat.identity(
-    "eq7.prob_plus",
-    "Section 3.2, (7), second line",
-    equal_to(prob_plus, value=(alpha + x) / (2 * alpha)),
+    name="eq7.prob_plus",
+    place="Section 3.2, (7), second line",
+    claim=equal_to(prob_plus, value=(alpha + x) / (2 * alpha)),
     when=[implied(alpha > 0, "implied: alpha divides"), -alpha <= x, x <= alpha],
     rests_on=["eq7"],
 )
 fedbat.definition(
-    "ste",
-    "Section 3.2, straight-through estimator",
-    Words("In backpropagation the floor counts as the identity: its derivative is 1."),
+    name="ste",
+    place="Section 3.2, straight-through estimator",
+    claim=Words("In backpropagation the floor counts as the identity: its derivative is 1."),
 )
 fedbat.identity(
-    "eq8",
-    "Section 3.2, (8)",
-    Relations((equal(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
+    name="eq8",
+    place="Section 3.2, (8)",
+    claim=Relations((equal(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
     when=[implied(alpha > 0, "implied: alpha divides in (7)")],
     rests_on=["eq6", "eq7", "ste"],
 )
 fedbat.identity(
-    "eq9",
-    "Section 3.2, (9)",
-    Relations(
+    name="eq9",
+    place="Section 3.2, (9)",
+    claim=Relations(
         (
             equal(
                 S_by_alpha,
@@ -117,9 +117,9 @@ fedbat.identity(
     rests_on=["eq6", "eq7", "ste"],
 )
 fedbat.definition(
-    "eq10",
-    "Section 3.2, (10)",
-    Relations((equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
+    name="eq10",
+    place="Section 3.2, (10)",
+    claim=Relations((equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
     when=[implied(alpha_prime > 0, "implied: the initial value of a positive step size")],
     note="(13) sets alpha', and gives 0 for a layer whose update is 0; this is an error of Algorithm 1.",
 )
@@ -127,26 +127,30 @@ fedbat.definition(
 # ------------------------------------------------------------------------------------- Section 3.3: the algorithm
 
 fedbat.definition(
-    "eq11",
-    "Section 3.3, (11)",
-    Relations((equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"),
+    name="eq11",
+    place="Section 3.3, (11)",
+    claim=Relations(
+        (equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"
+    ),
     rests_on=["eq2"],
 )
 fedbat.definition(
-    "eq12",
-    "Section 3.3, (12)",
-    Relations((equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
+    name="eq12",
+    place="Section 3.3, (12)",
+    claim=Relations((equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
     note="w_t^k in (12) and (14) is the global model w_t, which the client has loaded (line 11).",
 )
 fedbat.definition(
-    "eq13",
-    "Section 3.3, (13)",
-    Relations((equal(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), equal(alpha_e, 0)), "for every layer"),
+    name="eq13",
+    place="Section 3.3, (13)",
+    claim=Relations(
+        (equal(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), equal(alpha_e, 0)), "for every layer"
+    ),
 )
 fedbat.definition(
-    "eq14",
-    "Section 3.3, (14)",
-    Relations(
+    name="eq14",
+    place="Section 3.3, (14)",
+    claim=Relations(
         (
             equal(m_next, m_s - eta_t * by_m),
             equal(alpha_next, alpha_s - eta_t * by_alpha),
@@ -156,9 +160,9 @@ fedbat.definition(
     ),
     rests_on=["eq6", "eq8", "eq9", "eq10"],
 )
-fedbat.algorithm("alg1",
-    "Algorithm 1",
-    algorithms.ALG1,
+fedbat.algorithm(name="alg1",
+    place="Algorithm 1",
+    claim=algorithms.ALG1,
     rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14"],
     note="The server samples several clients at random each round (text).",
 )  # fmt: skip
@@ -166,9 +170,9 @@ fedbat.algorithm("alg1",
 # ------------------------------------------------------------------------------------------- Section 4: assumptions
 
 unbiased = fedbat.setting(
-    "setting_theory",
-    "Section 4",
-    Relations(
+    name="setting_theory",
+    place="Section 4",
+    claim=Relations(
         (equal(E(Value(S, x_vec)), x_vec),),
         "no warm-up, phi = 0, and alpha = ||m||_inf in each step, to ensure the unbiased property of S",
     ),
@@ -176,9 +180,9 @@ unbiased = fedbat.setting(
     gives={Property.UNBIASED_BINARISATION: ()},
 )
 minima = fedbat.definition(
-    "def.Gamma",
-    "Section 4, notations",
-    Relations(
+    name="def.Gamma",
+    place="Section 4, notations",
+    claim=Relations(
         (equal(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))), Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N)))),
         "the heterogeneity of the data; (41) uses that it is not negative",
     ),
@@ -189,60 +193,62 @@ fedbat.background = (objective, unbiased, minima)
 
 _taylor = Value(F_k, w) + Inner(u - w, Grad(F_k, w))
 smooth = fedbat.assumption(
-    "assump1",
-    "Section 4, Assumption 1",
-    Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
+    name="assump1",
+    place="Section 4, Assumption 1",
+    claim=Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
     note="The formula bounds F_k from above only; a Lipschitz gradient, the meaning of 'L-smooth', bounds it from below, "
     "too.  For non-convex F_k, (78) needs both bounds.",
     gives={Property.SMOOTH_ABOVE: (L,)},
 )
 strongly_convex = fedbat.assumption(
-    "assump2",
-    "Section 4, Assumption 2",
-    Relations((Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2),), "for all w and v, every client"),
+    name="assump2",
+    place="Section 4, Assumption 2",
+    claim=Relations((Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2),), "for all w and v, every client"),
     note="Printed 'u-strongly convex'.",
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 noisy = fedbat.assumption(
-    "assump3",
-    "Section 4, Assumption 3",
-    Relations((equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
+    name="assump3",
+    place="Section 4, Assumption 3",
+    claim=Relations(
+        (equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"
+    ),
     note="It is not printed that the mean is the gradient; it follows, because samples are drawn uniformly at random.",
     gives={Property.VARIANCE_ELSEWHERE: (sigma,)},
 )
 bounded = fedbat.assumption(
-    "assump4",
-    "Section 4, Assumption 4",
-    Relations((Le(E(Norm(g_w) ** 2), G**2),), "for every client and t = 1, ..., T"),
+    name="assump4",
+    place="Section 4, Assumption 4",
+    claim=Relations((Le(E(Norm(g_w) ** 2), G**2),), "for every client and t = 1, ..., T"),
     gives={Property.BOUNDED_GRADIENT_ELSEWHERE: (G,)},
 )
 binarised = fedbat.assumption(
-    "assump5",
-    "Section 4, Assumption 5",
-    Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
+    name="assump5",
+    place="Section 4, Assumption 5",
+    claim=Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
     note="The paper calls it the variance and uses it as a variance (C.1), but prints a first moment.",
     gives={Property.BINARISATION_FIRST_MOMENT: (q,)},
 )
 fedbat.inequality(
-    "assump5.error",
-    "Section 4, Assumption 5, left side with alpha = ||x||_inf",
-    Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x, q = sqrt(d - 1)"),
+    name="assump5.error",
+    place="Section 4, Assumption 5, left side with alpha = ||x||_inf",
+    claim=Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x, q = sqrt(d - 1)"),
     rests_on=["setting_theory"],
     note="q is not printed: sqrt(d - 1) is its exact value for this operator.",
 )
 fedbat.identity(
-    "assump5.sq_error",
-    "Section C.1, with alpha = ||x||_inf",
-    equal_to(error_sq, largest=d * x_max**2, own=-x_sq),
+    name="assump5.sq_error",
+    place="Section C.1, with alpha = ||x||_inf",
+    claim=equal_to(error_sq, largest=d * x_max**2, own=-x_sq),
     when=[implied(x_max**2 <= x_sq, "implied: norms"), implied(x_sq <= d * x_max**2, "implied: norms")],
     rests_on=["setting_theory"],
     note="The paper does not compute the square that C.1 uses; it is at most (d - 1) ||x||^2, attained by one nonzero "
     "entry.",
 )
 fedbat.claim(
-    "assump5.claim",
-    "Section 4",
-    Relations(
+    name="assump5.claim",
+    place="Section 4",
+    claim=Relations(
         (Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),),
         "satisfied by the binarisation operator S as defined in (6), among many compression schemes",
     ),
@@ -303,29 +309,29 @@ fedbat.read("meaning", binarised_sq_x, beside=[binarised])
 # ---------------------------------------------------------------------------- Sections 1, 5.1, A.2, B.1: baselines
 
 fedbat.algorithm(
-    "baseline.fedavg",
-    "Sections 2 and 5.1, FedAvg",
-    Relations((equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
+    name="baseline.fedavg",
+    place="Sections 2 and 5.1, FedAvg",
+    claim=Relations((equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
     rests_on=["eq2"],
 )
 fedbat.algorithm(
-    "baseline.signsgd",
-    "Sections 1 and A.2, SignSGD",
-    Relations((equal(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
+    name="baseline.signsgd",
+    place="Sections 1 and A.2, SignSGD",
+    claim=Relations((equal(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
     rests_on=["eq3"],
 )
 fedbat.algorithm(
-    "baseline.ef_signsgd",
-    "Sections 1 and A.2, EF-SignSGD",
-    Relations(
+    name="baseline.ef_signsgd",
+    place="Sections 1 and A.2, EF-SignSGD",
+    claim=Relations(
         (equal(m_hat, alpha * sign_m), equal(alpha, Sum(Abs(_update[i]), (i, 1, d)) / d)),
         "m has the error of the client's round before added to it before it is binarised; no hyper-parameter",
     ),
 )
 fedbat.algorithm(
-    "baseline.noisy_signsgd",
-    "Sections 1 and A.2, Noisy-SignSGD",
-    Words(
+    name="baseline.noisy_signsgd",
+    place="Sections 1 and A.2, Noisy-SignSGD",
+    claim=Words(
         "The sign of m + xi, xi normal with mean 0 and standard deviation sigma, times alpha; alpha = sigma = 0.01.",
         (equal(prob_plus, (1 + erf(m_i / (sqrt(2) * sigma))) / 2),),
     ),
@@ -333,41 +339,41 @@ fedbat.algorithm(
     note="sigma is not the sigma of Assumption 3.  The formula is the probability of a plus that follows from the noise.",
 )
 fedbat.algorithm(
-    "baseline.stoc_signsgd",
-    "Sections 1 and A.2, Stoc-SignSGD",
-    equal_to(prob_plus, half=NUMBER / 2, share=m_i / (2 * m_norm)),
+    name="baseline.stoc_signsgd",
+    place="Sections 1 and A.2, Stoc-SignSGD",
+    claim=equal_to(prob_plus, half=NUMBER / 2, share=m_i / (2 * m_norm)),
     when=[implied(-m_norm <= m_i, "implied: a norm of m"), implied(m_i <= m_norm, "implied: a norm of m")],
     also=[Words("||m|| is so large that the two probabilities are both close to 0.5; it is replaced by ||m||_inf")],
     note="The sign of m_i + xi, xi uniform in [-||m||, ||m||].  alpha = 0.01.",
 )
 fedbat.algorithm(
-    "baseline.zerofl",
-    "Sections 5.1 and A.2, ZeroFL",
-    Words(
+    name="baseline.zerofl",
+    place="Sections 5.1 and A.2, ZeroFL",
+    claim=Words(
         "SWAT in local training, and pruning of the updates after training; a share of 97% is zero.",
         (equal(pruned, Rational(97, 100)),),
     ),
 )
 fedbat.algorithm(
-    "baseline.fedpaq",
-    "Section B.1, FedPAQ",
-    Words(
+    name="baseline.fedpaq",
+    place="Section B.1, FedPAQ",
+    claim=Words(
         "Quantises the updates after local training; 3 and 4 bits a parameter.", (equal(levels, 2 ** (bits - 1) - 1),)
     ),
     note="The formula is our reading of the bits: one for the sign, the others for the levels 0, ..., s.",
 )
 fedbat.algorithm(
-    "baseline.bifl",
-    "Section B.1, BiFL",
-    Words(
+    name="baseline.bifl",
+    place="Section B.1, BiFL",
+    claim=Words(
         "Trains a binary neural network locally; uploads binarised weights (BiFL) or full-precision ones (BiFL-Full).",
         (equal(w_hat, alpha * sign_w),),
     ),
     note="The formula is our reading of binarised weights; each layer has its own alpha.",
 )
 fedbat.claim(
-    "baseline.bias_claim",
-    "Section 1",
-    Relations((Ne(E(alpha * sign_m), m),), "for SignSGD; stochastic sign methods aim to alleviate the bias"),
+    name="baseline.bias_claim",
+    place="Section 1",
+    claim=Relations((Ne(E(alpha * sign_m), m),), "for SignSGD; stochastic sign methods aim to alleviate the bias"),
     reads={"m": X},
 )

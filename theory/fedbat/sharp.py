@@ -45,11 +45,11 @@ def _step(name: str, noise: Expr, **changed: Any) -> None:
 
 _small = [small, curved, *_falling]
 _step(
-    "eq25.corrected", p_sq * sigma**2, when=[*_small, *shares], assumes=_assumed,
+    "eq25.corrected", p_sq * sigma**2, when=[*_small, *shares], given=_assumed,
     rests_on=["eq24", "lemma1", "lemma2.corrected", "lemma3.corrected.sharp"],
 )  # fmt: skip
 _step(
-    "eq57.corrected", sigma**2 / N, when=[*_small, *chosen], assumes=[*_assumed, balanced],
+    "eq57.corrected", sigma**2 / N, when=[*_small, *chosen], given=[*_assumed, balanced],
     rests_on=["eq56", "lemma1", "lemma2.corrected", "lemma3.corrected.sharp"],
 )  # fmt: skip
 _ends = (from_start + T - 1) * (from_start + T - 2)
@@ -91,6 +91,6 @@ fedbat.sharpen(
         noise=(sigma**2 / N + sampled / tau) / sqrt(T),
         divergence=_whole / T,
     ),
-    assumes=_rough,
+    given=_rough,
     rests_on=["eq71.corrected.sharp", "lemma6.corrected"],
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from fedtheory.theory.statement import ListOf, PrintedPaper
+from fedtheory.theory.statement import ListOf, Paper
 from fedtheory.theory.symbols import declare as _declare
 
 
@@ -21,7 +21,7 @@ def squared_shares(p: Sequence[float]) -> float:
     return fsum(share**2 for share in p)
 
 
-fedbat = PrintedPaper(
+fedbat = Paper(
     "fedbat",
     "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization",
     "Shiwei Li, Wenchao Xu, Haozhao Wang, Xing Tang, Yining Qi, Shijie Xu, Weihong Luo, Yuhua Li, Xiuqiang He and Ruixuan "

@@ -24,9 +24,9 @@ shares = [implied(p_sq <= 1, "implied: shares of sum 1"), implied(N * p_sq >= 1,
 chosen = [implied(K <= N, "implied: K of N clients"), implied(N >= 2, "implied: N - 1 divides")]
 strong = [smooth, strongly_convex, noisy, bounded, binarised]
 balanced = fedbat.assumption(
-    "balanced",
-    "Section 4, Theorem 2",
-    Relations((equal(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
+    name="balanced",
+    place="Section 4, Theorem 2",
+    claim=Relations((equal(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
     note="Printed in Theorem 2; Theorem 3 has 'the local dataset is balanced' and 'partial device participation'.  "
     "'Randomly' is read as uniformly, without replacement, as in (63).",
     gives={Property.EQUAL_WEIGHTS: (), Property.SAMPLING: ()},
@@ -44,29 +44,29 @@ _first = (
 )
 
 fedbat.theorem(
-    "thm1",
-    "Section 4, Theorem 1, (15)",
-    at_most(gap_last, **decreasing(B_full)),
+    name="thm1",
+    place="Section 4, Theorem 1, (15)",
+    claim=at_most(gap_last, **decreasing(B_full)),
     when=[curved, *shares],
     where=_step,
-    assumes=strong,
+    given=strong,
     rests_on=["lemma1", "lemma2", "lemma3", "lemma4", "eq24", "eq27", "eq28", "eq29.choice", "eq30"],
     note=f"{_first}  q is for the operator of the analysis, alpha = ||m||_inf.",
 )
 fedbat.theorem(
-    "thm2",
-    "Section 4, Theorem 2",
-    at_most(gap_last, **decreasing(B_partial)),
+    name="thm2",
+    place="Section 4, Theorem 2",
+    claim=at_most(gap_last, **decreasing(B_partial)),
     when=[curved, *chosen],
     where=_step,
-    assumes=[*strong, balanced],
+    given=[*strong, balanced],
     rests_on=["lemma1", "lemma2", "lemma3", "lemma5", "lemma6", "eq27", "eq29.choice", "eq59"],
     note=f"p_1 = ... = p_N = 1/N.  {_first}",
 )
 fedbat.theorem(
-    "thm3",
-    "Section 4, Theorem 3, (16)",
-    at_most(
+    name="thm3",
+    place="Section 4, Theorem 3, (16)",
+    claim=at_most(
         avg_step_grad_sq,
         optimisation=2 * L * (f_gap + Gamma) / sqrt(T),
         noise=(sigma**2 / N + 4 * sampled) / sqrt(T),
@@ -74,7 +74,7 @@ fedbat.theorem(
     ),
     when=chosen,
     where={T: R * tau, eta: 1 / (L * sqrt(T))},
-    assumes=[smooth, noisy, bounded, binarised, balanced],
+    given=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["lemma2", "lemma3", "lemma6", "lemma7", "eq73"],
     note="The left side is printed with w_t, but only every tau-th w_t exists; the proof, (73), is about wbar_t, which "
     "stands here.  'Balanced' is read as p_k = 1/N.",
@@ -82,9 +82,9 @@ fedbat.theorem(
 
 _li = 6 * L * Gamma + 8 * (tau - 1) ** 2 * G**2
 fedbat.claim(
-    "remark1",
-    "Section 4, Remark 1",
-    Words(
+    name="remark1",
+    place="Section 4, Remark 1",
+    claim=Words(
         "With K = N Theorem 2 becomes Theorem 1.  With q = 0 both are the analysis of FedAvg of (Li et al. 2020).  With "
         "K = N, tau = 1 they recover the rate of Stoc-SignSGD in distributed training; with q = 0 besides, that of SGD, "
         "O(1/T) for strongly convex losses.",
@@ -94,20 +94,20 @@ fedbat.claim(
     note="The formulas are the constants B of Theorems 1 and 3 of (Li et al. 2020), with tau for their E.",
 )
 fedbat.claim(
-    "remark2",
-    "Section 4, Remark 2",
-    order(gap_last, rate=1 / T),
+    name="remark2",
+    place="Section 4, Remark 2",
+    claim=order(gap_last, rate=1 / T),
     when=[curved, *shares, *chosen],
-    assumes=[*strong, balanced],
+    given=[*strong, balanced],
     rests_on=["thm1", "thm2", "thm3"],
     also=[order(avg_step_grad_sq, fast=1 / T, slow=1 / sqrt(T))],
     reads={"gap_last": NUMBER, "avg_step_grad_sq": NUMBER},
     note="For FedBAT and, with q = 0, for FedAvg.  Everything except T is a constant here, also tau and d, which is in q.",
 )
 fedbat.claim(
-    "remark3",
-    "Section 4, Remark 3",
-    Words(
+    name="remark3",
+    place="Section 4, Remark 3",
+    claim=Words(
         "The analysis sets alpha = ||m||_inf without optimisation; learning the step size shall be able to achieve a "
         "smaller value of q; optimising it by (13) and (14) achieves better accuracy."
     ),

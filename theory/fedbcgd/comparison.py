@@ -20,9 +20,9 @@ def _says(
     sampling, stochastic, floats = row
     record = Record({"client sampling": sampling, "stochastic gradient": stochastic, "floats per round": floats})
     fedbcgd.table(
-        f"table1.{name}",
-        _row.format(title),
-        claim,
+        name=f"table1.{name}",
+        place=_row.format(title),
+        claim=claim,
         also=[*([non_convex] if non_convex else []), record],
         rests_on={"fedbcgd": ["thm1.main.strongly_convex"], "fedbcgdplus": ["thm2.main.strongly_convex"]}.get(name, []),
         note=note,
@@ -131,25 +131,25 @@ _says(
 )
 
 fedbcgd.claim(
-    "claim.factor_1_over_N",
-    "main, abstract, Section 1",
-    Relations(
+    name="claim.factor_1_over_N",
+    place="main, abstract, Section 1",
+    claim=Relations(
         (equal(Com, Com_other / N),),
         "the communication complexities of our algorithms are a factor 1/N lower than those of existing methods",
     ),
     rests_on=["table1.fedbcgd", "table1.fedbcgdplus", "table1.fedavg", "table1.scaffold"],
 )
 fedbcgd.claim(
-    "claim.N_sqrt_kappa",
-    "main, Section 4.2",
-    order(Com, clients=M / S * d * _log, optimisation=sqrt(beta / mu) * d * _log),
+    name="claim.N_sqrt_kappa",
+    place="main, Section 4.2",
+    claim=order(Com, clients=M / S * d * _log, optimisation=sqrt(beta / mu) * d * _log),
     where={N: sqrt(beta / mu)},
     rests_on=["thm2.main.strongly_convex"],
 )
 fedbcgd.claim(
-    "claim.second_term",
-    "main, Section 4.1, after Theorem 1",
-    Relations(
+    name="claim.second_term",
+    place="main, Section 4.1, after Theorem 1",
+    claim=Relations(
         (equal(Com, Com_other / N),),
         "the second term of FedBCGD's communication complexity is N times lower than FedAvg's",
     ),
@@ -157,9 +157,9 @@ fedbcgd.claim(
     note="The terms, as far as they are legible: (sigma+G)/(alpha mu N sqrt(eps)) d and (sigma+G)/(mu sqrt(eps)) d.",
 )
 fedbcgd.claim(
-    "claim.alpha_server_step",
-    "main, Section 4.1, after Theorem 1",
-    Words(
+    name="claim.alpha_server_step",
+    place="main, Section 4.1, after Theorem 1",
+    claim=Words(
         "The momentum parameter alpha is equivalent to the server step size, and a larger server step size can accelerate "
         "convergence.",
         (equal(eta_tilde, alpha * eta * T / 4),),

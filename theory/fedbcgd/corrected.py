@@ -55,14 +55,14 @@ _short = [2 * beta * eta * T <= 1]
 fedbcgd.correct(
     "alg1",
     algorithms.ALG1_CORRECTED,
-    assumes=[at_rest],
+    given=[at_rest],
     note="The result of all T steps is sent.  The momentum, which already contains the mean's step, is added to the model "
     "before the round and not to the mean.  The shared block gets momentum, too.  The proofs are about this algorithm.",
 )
 fedbcgd.correct(
     "alg3",
     algorithms.ALG3_CORRECTED,
-    assumes=[at_rest, controlled],
+    given=[at_rest, controlled],
     note="Both signs of line 13; a client keeps only what it has sent, so that c is the mean of the c_i; the rest as in "
     "FedBCGD.",
 )
@@ -110,7 +110,7 @@ fedbcgd.correct(
     "lemma5",
     at_most(drift_x, gradients=Rational(8, 3) * T**3 * eta**2 * grad_sq, noise=2 * M * T**2 * eta**2 * sigma**2),
     when=_short,
-    assumes=[smooth_clients, unbiased],
+    given=[smooth_clients, unbiased],
     rests_on=["lemma3", "lemma9", "local_step"],
     note="y_i^{r,1} = x^r: the drift is that of the points at which the T gradients are taken.",
 )
@@ -125,20 +125,20 @@ _square = {
 fedbcgd.correct(
     "lemma6",
     fedbcgd.statements["fedbcgd.lemma6"].claim,
-    assumes=[unbiased, independent],
+    given=[unbiased, independent],
     note="For clients that draw independently.",
 )
 fedbcgd.correct(
     "lemma12",
     fedbcgd.statements["fedbcgd.lemma12"].claim,
-    assumes=[strongly_convex, smooth, unbiased, controlled],
+    given=[strongly_convex, smooth, unbiased, controlled],
     note="For control variates that start at their mean.  A gap T times as large is possible, as in (47).",
 )
 fedbcgd.correct(
     "thm1.step46",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=momentum_constants,
-    assumes=[],
+    given=[],
     rests_on=["lemma10"],
 )
 fedbcgd.correct(
@@ -151,7 +151,7 @@ fedbcgd.correct(
         drift=alpha * beta / M * drift_x,
     ),
     when=_momentum,
-    assumes=[strongly_convex, smooth_clients, unbiased],
+    given=[strongly_convex, smooth_clients, unbiased],
     rests_on=["lemma1", "virtual_gradient"],
     note="About the gap at x^r, where the clients start, with z^r - x* = x^r - x* + gamma (x^r - x^{r-1}).",
 )
@@ -159,7 +159,7 @@ fedbcgd.correct(
     "thm1.step48",
     at_most(G_sq, gap=4 * T**2 * beta * gap_x, **_square),
     when=[*sampled, _two],
-    assumes=[smooth_clients, unbiased, independent, alike],
+    given=[smooth_clients, unbiased, independent, alike],
     rests_on=["lemma4.part1.corrected", "lemma9"],
 )
 _W = 8 * eta_tilde * gamma * (1 + 4 * mu * eta_tilde / alpha)
@@ -182,7 +182,7 @@ fedbcgd.correct(
     ),
     when=[*_limit1, *_curved],
     where=_quarter,
-    assumes=[strongly_convex, smooth_clients, unbiased, independent, alike],
+    given=[strongly_convex, smooth_clients, unbiased, independent, alike],
     rests_on=["thm1.step46.corrected", "thm1.step47.corrected", "thm1.step48.corrected", "lemma5.corrected", "lemma2"],
 )
 fedbcgd.correct(
@@ -194,7 +194,7 @@ fedbcgd.correct(
     ),
     when=[*_limit1, alpha / (2 * mu * eta_tilde) <= R, *_curved],
     where={**_quarter, w_r: (1 - _q1) ** (-(r + 1))},
-    assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
+    given=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the average of x^0 ... x^R with weights w_r.  Momentum makes the rate alpha times slower; (12) has it "
     "alpha times faster.",
@@ -204,7 +204,7 @@ fedbcgd.correct(
     at_most(gap_xbar, optimisation=(d0 + 8 * eta_tilde * gamma * F) / (4 * eta_tilde * R), **_noise1),
     when=[*_limit1, *_clients],
     where={**_quarter, w_r: 1},
-    assumes=[convex, smooth_clients, unbiased, independent, alike, at_rest],
+    given=[convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the plain average of x^0 ... x^R.",
 )
@@ -217,7 +217,7 @@ fedbcgd.correct(
         gradient=-T * _half * grad_sq_x,
         drift=beta**2 / (2 * M) * drift_x,
     ),
-    assumes=[smooth_clients, unbiased],
+    given=[smooth_clients, unbiased],
     note="With a = 1/T the squared mean of the virtual gradient drops out; z^r - x^r = gamma v^r.",
 )
 fedbcgd.correct(
@@ -233,7 +233,7 @@ fedbcgd.correct(
     at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - lam) * G_discounted),
     suffix="momentum",
     when=[lam < 1],
-    assumes=[at_rest],
+    given=[at_rest],
     rests_on=["momentum_form.corrected", "thm1.step59.corrected"],
     note="As printed, with lambda for beta, and with the rounds before: (45) computes v^{r+1} from G^r.",
 )
@@ -246,7 +246,7 @@ fedbcgd.correct(
     Bound(C_1, tuple(_per_square), "="),
     suffix="momentum",
     when=momentum_constants,
-    assumes=[smooth_clients, unbiased, at_rest],
+    given=[smooth_clients, unbiased, at_rest],
     rests_on=["thm1.step59.momentum", "thm1.step55", "thm1.step56"],
     note="As printed, with lambda for beta.",
 )
@@ -254,7 +254,7 @@ fedbcgd.correct(
     "thm1.step48",
     suffix="four",
     when=[*sampled, M >= 4],
-    assumes=[smooth_clients, unbiased, independent, alike],
+    given=[smooth_clients, unbiased, independent, alike],
     rests_on=["lemma4.part1.corrected"],
     note="As printed, for four or more clients.",
 )
@@ -262,7 +262,7 @@ fedbcgd.correct(
     "thm1.step48",
     suffix="exact",
     when=[*sampled, M >= 3, equal(sigma, 0)],
-    assumes=[smooth_clients, unbiased, alike],
+    given=[smooth_clients, unbiased, alike],
     rests_on=["lemma4.part1.corrected"],
     note="As printed, for three or more clients, without noise.",
 )
@@ -270,7 +270,7 @@ fedbcgd.correct(
     "thm1.step61",
     at_most(G_sq, gradient=2 * T**2 * grad_sq_x, **_square),
     when=[*sampled, _two],
-    assumes=[smooth_clients, unbiased, independent, alike],
+    given=[smooth_clients, unbiased, independent, alike],
     rests_on=["lemma4.part1.corrected", "lemma9"],
 )
 fedbcgd.correct(
@@ -284,7 +284,7 @@ fedbcgd.correct(
         noise_drift=Rational(320, 3) * beta**2 * eta_tilde**2 / (alpha**2 * T) * sigma**2,
     ),
     when=[24 * beta * eta_tilde * _m1 <= 1, *_clients],
-    assumes=[smooth_clients, unbiased, independent, alike, at_rest],
+    given=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=[
         "thm1.step55",
         "thm1.step56.corrected",
@@ -302,7 +302,7 @@ _convex_plus = [convex, *_plus[1:]]
 fedbcgd.correct(
     "lemma11",
     at_most(G_sq, drift=4 * T * beta**2 / M * drift_x, lag=8 * T**2 * C_prev, gap=8 * T**2 * beta * gap_x),
-    assumes=[convex, smooth_clients, smooth_samples, controlled],
+    given=[convex, smooth_clients, smooth_samples, controlled],
     rests_on=["lemma3"],
     note="C_prev is (1/M) sum_i E||c_i - grad f_i(x*)||^2, the expectation outside the norm, for the control variates of "
     "this round.",
@@ -315,7 +315,7 @@ fedbcgd.correct(
         lag=Rational(16, 3) * M * T**3 * eta**2 * C_prev,
     ),
     when=_short,
-    assumes=[convex, smooth_clients, smooth_samples, controlled],
+    given=[convex, smooth_clients, smooth_samples, controlled],
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
     note="About x^r, where the clients start.  It needs no convexity of the mini-batches' functions, which the printed "
     "proof uses.",
@@ -325,7 +325,7 @@ fedbcgd.correct(
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 2 * beta * gap_x),
     when=sampled,
     where={},
-    assumes=[convex, smooth_clients],
+    given=[convex, smooth_clients],
     rests_on=["eq6.corrected"],
     note="C_r is for the control variates after the round that starts at x^r.",
 )
@@ -344,7 +344,7 @@ fedbcgd.correct(
         progress=-eta_tilde * gap_x,
     ),
     when=[_limit2, _limit2_clients, *_curved],
-    assumes=_plus,
+    given=_plus,
     rests_on=[
         "thm1.step46.corrected",
         "thm1.step47.corrected",
@@ -363,7 +363,7 @@ fedbcgd.correct(
     ),
     when=[_limit2, _limit2_clients, 1 / _q2 <= R, *_curved],
     where={**_whole, w_r: (1 - _q2) ** (-(r + 1))},
-    assumes=[*_plus, at_rest],
+    given=[*_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the average of x^0 ... x^R with weights (1 - mu eta_tilde/(2 alpha))^-(r+1).  At the largest step size "
     "the exponent per round is min(K/(4M), mu/(72 alpha beta)).",
@@ -377,7 +377,7 @@ fedbcgd.correct(
     ),
     when=[_limit2, *_clients],
     where={**_whole, w_r: 1},
-    assumes=[*_convex_plus, at_rest],
+    given=[*_convex_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), if "
     "D_tilde sums over all M clients.",
@@ -388,7 +388,7 @@ fedbcgd.correct(
         drift_x, lag=Rational(8, 9) * M * T**3 * eta**2 * lag, gradient=Rational(8, 9) * M * T**3 * eta**2 * grad_sq_x
     ),
     when=_short,
-    assumes=[smooth_samples, controlled],
+    given=[smooth_samples, controlled],
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
 )
 fedbcgd.correct(
@@ -396,7 +396,7 @@ fedbcgd.correct(
     at_most(lag_next, before=(1 - K / (2 * M)) * lag, moved=2 * M / K * beta**2 * v_next_sq),
     when=sampled,
     where={},
-    assumes=[smooth_clients],
+    given=[smooth_clients],
     rests_on=["eq6.corrected"],
     note="The lag of gradients, block by block, with a step size of the order K/M.  The proof of the printed lemma is "
     "about points and has a gap; for N = 1 the lemma is not refuted.",
@@ -409,7 +409,7 @@ fedbcgd.correct(
     _square2,
     suffix="nonconvex",
     when=[*sampled, _two],
-    assumes=[smooth_samples, controlled],
+    given=[smooth_samples, controlled],
     rests_on=["lemma4.part1.corrected", "eq6.corrected"],
     note="For functions that need not be convex, (113).",
 )
@@ -431,7 +431,7 @@ fedbcgd.correct(
         *momentum_constants,
     ],
     where=_whole,
-    assumes=[smooth_clients, unbiased, smooth_samples, controlled],
+    given=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=[
         "thm1.step55",
         "thm1.step56.corrected",
@@ -446,7 +446,7 @@ fedbcgd.correct(
     at_most(avg_grad_sq, optimisation=4 * F / (eta_tilde * R), lag=2 * lag_0 / R),
     when=[eta_tilde <= K / (16 * beta * M), gamma**2 * beta * eta_tilde <= 1, *_clients],
     where=_whole,
-    assumes=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
+    given=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["lemma18.corrected"],
     note="Of the order beta F M/(K R) if c_i^0 = grad f_i(x^0).  Whether (M/K)^{2/3} is possible is open.",
 )
@@ -479,7 +479,7 @@ _rounds(
         "drift": sqrt(alpha * beta) * (G + sigma / _root_T) / (mu * N * sqrt(eps)) * d,
     },
     when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
-    assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
+    given=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
     note="Local steps do not average out the choice of clients, so G^2 is not divided by T.  Blocks do not change the "
     "first two terms of the communication.  Momentum gains nothing.",
@@ -507,7 +507,7 @@ _rounds(
         * d,
     },
     when=_blocks,
-    assumes=[smooth_clients, unbiased, independent, alike, at_rest],
+    given=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.nonconvex.corrected"],
     note="eps bounds a squared gradient.  In print F and a root of beta are missing, so the sides differ in dimension.",
 )
@@ -516,7 +516,7 @@ _rounds(
     soft_order(R, clients=M / K, optimisation=alpha * beta / mu),
     {"clients": M / S * d, "optimisation": alpha * beta / (mu * N) * d},
     when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
-    assumes=[*_plus, at_rest],
+    given=[*_plus, at_rest],
     rests_on=["thm2.strongly_convex.corrected"],
     note="The printed order, without momentum.",
 )
@@ -529,7 +529,7 @@ _rounds(
         "lag": lag_0 / (N * eps) * d,
     },
     when=_blocks,
-    assumes=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
+    given=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["thm2.nonconvex.corrected"],
     note="Proved with M/K, not (M/K)^{2/3}; so blocks gain nothing in the first term of the communication.  lag_0 is 0 if "
     "c_i^0 = grad f_i(x^0).",

@@ -12,9 +12,9 @@ from fedtheory.theory.statement import Relations, at_most, equal_to, implied, so
 _perturbed = Inner(Grad(h, x), z - y)
 
 fedbcgd.lemma(
-    "lemma1",
-    "Section 3, Lemma 1, (18) to (22)",
-    Relations(
+    name="lemma1",
+    place="Section 3, Lemma 1, (18) to (22)",
+    claim=Relations(
         (Ge(_perturbed, Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - beta * Norm(z - x) ** 2),),
         "h beta-smooth and mu-strongly convex, any x, y, z",
     ),
@@ -35,16 +35,16 @@ fedbcgd.lemma(
     ],
 )
 fedbcgd.lemma(
-    "lemma2",
-    "Section 3, Lemma 2, (24)",
-    at_most(mean_grad_sq, heterogeneity=G**2, gap=2 * beta * gap_x),
-    assumes=[strongly_convex, smooth, alike],
+    name="lemma2",
+    place="Section 3, Lemma 2, (24)",
+    claim=at_most(mean_grad_sq, heterogeneity=G**2, gap=2 * beta * gap_x),
+    given=[strongly_convex, smooth, alike],
     note="At a point x, written x^r here.  The last step of (26) uses the smoothness of each f_i.",
 )
 fedbcgd.lemma(
-    "lemma3",
-    "Section 3, Lemma 3",
-    Relations(
+    name="lemma3",
+    place="Section 3, Lemma 3",
+    claim=Relations(
         (
             Le(Norm(v_i + v_j) ** 2, (1 + a) * Norm(v_i) ** 2 + (1 + 1 / a) * Norm(v_j) ** 2),
             Le(Norm(Sum(v_t, (t, 1, tau))) ** 2, tau * Sum(Norm(v_t) ** 2, (t, 1, tau))),
@@ -57,9 +57,9 @@ fedbcgd.lemma(
 
 _sampling = [implied(K <= M, "implied: K of M clients"), implied(grad_sq_x <= mean_grad_sq, "implied: Jensen")]
 fedbcgd.lemma(
-    "lemma4",
-    "Section 3, Lemma 4",
-    Relations(
+    name="lemma4",
+    place="Section 3, Lemma 4",
+    claim=Relations(
         (
             Le(sample_sq, grad_sq_x + (1 - K / M) / K * mean_grad_sq),
             Le(sample_sq, mean_grad_sq),
@@ -72,24 +72,24 @@ fedbcgd.lemma(
     also=[Relations((Le(grad_sq_x + (1 - K / M) / K * mean_grad_sq, mean_grad_sq),), "end of (29)")],
 )
 fedbcgd.lemma(
-    "lemma4.part1",
-    "Section 3, Lemma 4, (27)",
-    at_most(sample_sq, mean=grad_sq_x, sampling=(1 - K / M) / K * mean_grad_sq),
+    name="lemma4.part1",
+    place="Section 3, Lemma 4, (27)",
+    claim=at_most(sample_sq, mean=grad_sq_x, sampling=(1 - K / M) / K * mean_grad_sq),
     when=_sampling,
     rests_on=["lemma4.lhs"],
 )
 fedbcgd.lemma(
-    "lemma4.part2",
-    "Section 3, Lemma 4, (28)",
-    at_most(sample_sq, mean=mean_grad_sq),
+    name="lemma4.part2",
+    place="Section 3, Lemma 4, (28)",
+    claim=at_most(sample_sq, mean=mean_grad_sq),
     when=_sampling,
     rests_on=["lemma4.lhs"],
 )
 _two = implied(M >= 2, "implied: M - 1 divides")
 fedbcgd.identity(
-    "lemma4.lhs",
-    "Section 3, proof of Lemma 4, (29) to (33)",
-    equal_to(
+    name="lemma4.lhs",
+    place="Section 3, proof of Lemma 4, (29) to (33)",
+    claim=equal_to(
         sample_sq,
         pairs=K * (K - 1) / (M * (M - 1)) * M**2 * grad_sq_x / K**2,
         singles=K * (M - K) / (M * (M - 1)) * M * mean_grad_sq / K**2,
@@ -99,9 +99,9 @@ fedbcgd.identity(
     "the second sum without the factor 1/K^2; the brackets of the second part include it.",
 )
 fedbcgd.identity(
-    "lemma4.lhs_blocks",
-    "Section 4.2, (48), use of Lemma 4 for each block",
-    equal_to(
+    name="lemma4.lhs_blocks",
+    place="Section 4.2, (48), use of Lemma 4 for each block",
+    claim=equal_to(
         block_sample_sq,
         pairs=K * (K - 1) / (M * (M - 1)) * M**2 * grad_sq_x / K**2,
         singles=K * (M - K) / (M * (M - 1)) * M * mean_grad_sq / K**2,
@@ -112,36 +112,36 @@ fedbcgd.identity(
 )
 
 fedbcgd.lemma(
-    "lemma5",
-    "Section 3, Lemma 5",
-    at_most(drift_x, gradients=6 * T**3 * eta**2 * grad_sq, noise=3 * M * T**2 * eta**2 * sigma**2),
+    name="lemma5",
+    place="Section 3, Lemma 5",
+    claim=at_most(drift_x, gradients=6 * T**3 * eta**2 * grad_sq, noise=3 * M * T**2 * eta**2 * sigma**2),
     when=[implied(2 * T * (T - 1) * eta**2 * beta**2 <= 1, "printed in the proof: 2 T eta^2 beta^2 <= 1/(T-1)")],
-    assumes=[smooth, unbiased],
+    given=[smooth, unbiased],
     rests_on=["lemma3", "local_step"],
     note="grad_sq is the sum over the clients of ||grad f_i(x^r)||^2.",
 )
 fedbcgd.lemma(
-    "lemma6",
-    "Section 3, Lemma 6, (36)",
-    at_most(G_sq, gradients=2 * T / K * grad_sq * K / M, noise=2 * T / K * sigma**2),
-    assumes=[unbiased],
+    name="lemma6",
+    place="Section 3, Lemma 6, (36)",
+    claim=at_most(G_sq, gradients=2 * T / K * grad_sq * K / M, noise=2 * T / K * sigma**2),
+    given=[unbiased],
     when=sampled,
     rests_on=["lemma3", "lemma9", "virtual_gradient"],
     note="The index i is unbound in print.  grad_sq is the sum of ||grad f_i(y_i^{r,t})||^2 over all M clients and T steps; "
     "the mean over the sample of the printed sum over K clients is K/M times it.  (37) has T/M in its second line.",
 )
 fedbcgd.lemma(
-    "lemma7",
-    "Section 3, Lemma 7, (38)",
-    soft_order(Psi_R, optimisation=mu * d0 * exp(-mu * eta_max * R), noise=c_lemma / (mu * R)),
+    name="lemma7",
+    place="Section 3, Lemma 7, (38)",
+    claim=soft_order(Psi_R, optimisation=mu * d0 * exp(-mu * eta_max * R), noise=c_lemma / (mu * R)),
     when=[eta_max <= 1 / mu, 1 / (2 * eta_max * mu) <= R],
     note="There are a constant step size eta <= eta_max and weights w_r = (1 - mu eta)^(1-r), W_R the sum of w_1 ... "
     "w_{R+1}; Psi_R = (1/W_R) sum_{r=1}^{R+1} ((w_r/eta)(1 - mu eta) d_{r-1} - (w_r/eta) d_r + c eta w_r).",
 )
 fedbcgd.lemma(
-    "lemma8",
-    "Section 3, Lemma 8, (39)",
-    at_most(
+    name="lemma8",
+    place="Section 3, Lemma 8, (39)",
+    claim=at_most(
         Psi_R,
         optimisation=d0 / (eta_max * (R + 1)),
         second_order=2 * sqrt(c1 * d0) / sqrt(R + 1),
@@ -153,9 +153,9 @@ fedbcgd.lemma(
     "eta_max >= 0 as eta_max > 0.",
 )
 fedbcgd.lemma(
-    "lemma9",
-    "Section 3, Lemma 9, (40), (41)",
-    Relations(
+    name="lemma9",
+    place="Section 3, Lemma 9, (40), (41)",
+    claim=Relations(
         (
             Le(E(Norm(Sum(V_t, (t, 1, tau))) ** 2), Norm(Sum(m_t, (t, 1, tau))) ** 2 + tau**2 * sigma_x**2),
             Le(
@@ -169,9 +169,9 @@ fedbcgd.lemma(
     "without an expectation on its right side, but the conditional means are random; it is read with one.",
 )
 fedbcgd.lemma(
-    "lemma10",
-    "Section 4.1, Lemma 10, (44)",
-    Relations((equal(z_next, z_r - eta * G_r / (1 - lam)),), "z^r = x^r + gamma (x^r - x^{r-1})"),
+    name="lemma10",
+    place="Section 4.1, Lemma 10, (44)",
+    claim=Relations((equal(z_next, z_r - eta * G_r / (1 - lam)),), "z^r = x^r + gamma (x^r - x^{r-1})"),
     where={z_r: x_r + gamma * (x_r - x_prev), gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
     note="Line (45)a prints beta for lambda.",

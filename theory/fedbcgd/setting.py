@@ -25,9 +25,9 @@ _c = IndexedBase("c_i", real=True)
 # ----------------------------------------------------------------------------------------------------- the problem
 
 problem = fedbcgd.problem(
-    "problem",
-    "main, Section 3, (1)",
-    Relations(
+    name="problem",
+    place="main, Section 3, (1)",
+    claim=Relations(
         (
             equal(Value(f, x), Sum(_f[i], (i, 1, M)) / M),
             equal(Value(f_i, x), Sum(_f[j], (j, 1, n_i)) / n_i),
@@ -38,9 +38,9 @@ problem = fedbcgd.problem(
     gives={Property.EQUAL_WEIGHTS: (), Property.MINIMISER: ()},
 )
 fedbcgd.definition(
-    "blocks",
-    "main, Section 3.1, (2); supplement (11); Figure 2",
-    Relations(
+    name="blocks",
+    place="main, Section 3.1, (2); supplement (11); Figure 2",
+    claim=Relations(
         (equal(S, N * K),),
         "x = [x_(1), ..., x_(N), x_s]: N blocks and one shared block, each of its own size; S = N K clients are sampled and "
         "divided into N client blocks of K clients.  The theory leaves the shared block out",
@@ -48,15 +48,15 @@ fedbcgd.definition(
     note="(11) of the supplement is x = [x_(1), ..., x_(N)].",
 )
 fedbcgd.definition(
-    "local_step",
-    "main, Section 3.1, (3)",
-    Relations((equal(y_next, y_t - eta * Grad(f_iz, y_t)),), "for every sampled client, t = 1 ... T"),
+    name="local_step",
+    place="main, Section 3.1, (3)",
+    claim=Relations((equal(y_next, y_t - eta * Grad(f_iz, y_t)),), "for every sampled client, t = 1 ... T"),
     note="x_{k,j}^{r,t} is written y_i^{r,t} here, as the supplement does.",
 )
 fedbcgd.definition(
-    "virtual_gradient",
-    "Section 1.2, (7) to (10)",
-    Relations(
+    name="virtual_gradient",
+    place="Section 1.2, (7) to (10)",
+    claim=Relations(
         (
             equal(x_next, x_r - eta * G_r),
             equal(G_r, Sum(local_sum, (k, 1, K)) / K),
@@ -73,26 +73,26 @@ fedbcgd.definition(
 # ----------------------------------------------------------------------------------------------------- assumptions
 
 strongly_convex = fedbcgd.assumption(
-    "assumption1",
-    "Section 1.1, Assumption 1, (1)",
-    Relations(
+    name="assumption1",
+    place="Section 1.1, Assumption 1, (1)",
+    claim=Relations(
         (Ge(Value(f_i, y), Value(f_i, x) + Inner(Grad(f_i, x), y - x) + mu / 2 * Norm(y - x) ** 2),),
         "for all x, y and every client i; mu = 0 is allowed",
     ),
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 smooth = fedbcgd.assumption(
-    "assumption2",
-    "Section 1.1, Assumption 2, (2)",
-    Relations((Le(Norm(Grad(f, x1) - Grad(f, x2)), beta * Norm(x1 - x2)),), "for all x1, x2"),
+    name="assumption2",
+    place="Section 1.1, Assumption 2, (2)",
+    claim=Relations((Le(Norm(Grad(f, x1) - Grad(f, x2)), beta * Norm(x1 - x2)),), "for all x1, x2"),
     note="Printed for f.  Section 3 ('In this paper') and the theorems say that each f_i is beta-smooth: a statement "
     "that lists this assumption has both.",
     gives={Property.SMOOTH: (beta,)},
 )
 unbiased = fedbcgd.assumption(
-    "assumption3",
-    "Section 1.1, Assumption 3, (3), (4)",
-    Relations(
+    name="assumption3",
+    place="Section 1.1, Assumption 3, (3), (4)",
+    claim=Relations(
         (equal(E(Grad(f_iz, x)), Grad(f_i, x)), Le(E(Norm(Grad(f_iz, x) - Grad(f_i, x)) ** 2), sigma**2)),
         "for every client i and all x",
     ),
@@ -100,15 +100,15 @@ unbiased = fedbcgd.assumption(
     gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 alike = fedbcgd.assumption(
-    "assumption4",
-    "Section 1.1, Assumption 4, (5)",
-    Relations((Le(Sum(Norm(Grad(f_i, x) - Grad(f, x)) ** 2, (i, 1, M)) / M, G**2),), "for all x"),
+    name="assumption4",
+    place="Section 1.1, Assumption 4, (5)",
+    claim=Relations((Le(Sum(Norm(Grad(f_i, x) - Grad(f, x)) ** 2, (i, 1, M)) / M, G**2),), "for all x"),
     gives={Property.DISSIMILARITY: (G,)},
 )
 smooth_samples = fedbcgd.assumption(
-    "assumption5",
-    "Section 1.1, Assumption 5, (6)",
-    Relations((Le(Norm(Grad(f_z, x1) - Grad(f_z, x2)), beta * Norm(x1 - x2)),), "for every mini-batch zeta"),
+    name="assumption5",
+    place="Section 1.1, Assumption 5, (6)",
+    claim=Relations((Le(Norm(Grad(f_z, x1) - Grad(f_z, x2)), beta * Norm(x1 - x2)),), "for every mini-batch zeta"),
     note="The text after it says that Assumption 2 bounds the variance and Assumption 3 the difference between global and "
     "local gradients; these are Assumptions 3 and 4.",
     gives={Property.SMOOTH_SAMPLES: (beta,)},
@@ -159,9 +159,9 @@ independent = fedbcgd.correct(
 # -------------------------------------------------------------------------------------------------------- listings
 
 alg1 = fedbcgd.algorithm(
-    "alg1",
-    "main, Algorithms 1 and 2, FedBCGD",
-    algorithms.ALG1,
+    name="alg1",
+    place="main, Algorithms 1 and 2, FedBCGD",
+    claim=algorithms.ALG1,
     note="Printed twice, with the same text as far as the scan is legible; lines 12, 20, 21, 23, 24 are put together "
     "from both and from Algorithm 3.  Lines 'end for' are left out.  x_(j)^(r-1) is read as the model that was "
     "communicated, and x_kj^(r,1) as x^r, which no line sets.",
@@ -169,9 +169,9 @@ alg1 = fedbcgd.algorithm(
 )
 fedbcgd.background = (problem, alg1)
 fedbcgd.algorithm(
-    "alg3",
-    "Section 7, Algorithm 1 (main, Algorithm 3), FedBCGD+",
-    algorithms.ALG3,
+    name="alg3",
+    place="Section 7, Algorithm 1 (main, Algorithm 3), FedBCGD+",
+    claim=algorithms.ALG3,
     note="Lines 'end for' are left out.",
 )
 
@@ -208,9 +208,9 @@ gradients_first = fedbcgd.correct(
 # ---------------------------------------------------------------------------------------------------- update rules
 
 fedbcgd.definition(
-    "eq4",
-    "main, Section 3.2, (4)",
-    Relations(
+    name="eq4",
+    place="main, Section 3.2, (4)",
+    claim=Relations(
         (
             equal(
                 y_next,
@@ -223,9 +223,9 @@ fedbcgd.definition(
     note="Line 13 of the listing.",
 )
 fedbcgd.definition(
-    "eq6",
-    "main, Section 3.2, (5), (6); supplement (71), (72)",
-    Relations(
+    name="eq6",
+    place="main, Section 3.2, (5), (6); supplement (71), (72)",
+    claim=Relations(
         (equal(c_next, c + Dc_sum / M), equal(c_shared_next, c_shared + Dc_shared_sum / (M * N))),
         "for every block j, the sum over its K clients; for the shared block the sum over all N K",
     ),
@@ -238,9 +238,9 @@ fedbcgd.definition(
     "c_(1), ..., c_(N) and c_s together.  c stands for its block j.",
 )
 fedbcgd.identity(
-    "momentum_form",
-    "Section 4.1, (42), (43); proof of Lemma 10, (45)",
-    Relations(
+    name="momentum_form",
+    place="Section 4.1, (42), (43); proof of Lemma 10, (45)",
+    claim=Relations(
         (equal(v_r, lam * v_prev + Dx_prev), equal(Dx_prev, eta * G_r), equal(x_r, x_prev + v_prev)),
         "the updates of a round, as the proof of Theorem 1 sums them up",
     ),
@@ -249,9 +249,9 @@ fedbcgd.identity(
     note="Lines 20 and 21 of the listing: v_next = lam v_r + x_hat - x_r, x_next = x_hat + v_next.",
 )
 fedbcgd.claim(
-    "n1_degenerates",
-    "main, Section 5.2",
-    Words("When the number of blocks is 1, FedBCGD degenerates into the FedAvgM algorithm.", (equal(N, 1),)),
+    name="n1_degenerates",
+    place="main, Section 5.2",
+    claim=Words("When the number of blocks is 1, FedBCGD degenerates into the FedAvgM algorithm.", (equal(N, 1),)),
     rests_on=["alg1"],
 )
 

@@ -89,7 +89,7 @@ def declare(
         suffix if strongly else f"{suffix}.{case}",
         when=when,
         where=_quarter,
-        assumes=assumes,
+        given=assumes,
         rests_on=["thm1.step46.corrected", "alg1.corrected"],
     )
     first = (d0 + 8 * eta_tilde * gamma * F) / (kept * eta_tilde * (R + 1))
@@ -103,7 +103,7 @@ def declare(
         suffix,
         when=when,
         where={**_quarter, w_r: (1 - rate) ** (-(r + 1))},
-        assumes=[*assumes, at_rest],
+        given=[*assumes, at_rest],
         rests_on=[step.id.removeprefix("fedbcgd.")],
     )
     return step.id, theorem.id

@@ -10,10 +10,10 @@ that uses a symbol in another meaning says so (`reads`).
 
 from __future__ import annotations
 
-from fedtheory.theory.statement import PrintedPaper
+from fedtheory.theory.statement import Paper
 from fedtheory.theory.symbols import declare as _declare
 
-fedbcgd = PrintedPaper(
+fedbcgd = Paper(
     "fedbcgd",
     "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning",
     "Liu et al., ACM Multimedia 2024, supplementary materials",

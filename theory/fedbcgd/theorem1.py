@@ -46,30 +46,30 @@ def _strongly_convex(sampling: int, noise: int) -> Bound:
 
 
 fedbcgd.theorem(
-    "thm1.strongly_convex",
-    "Section 2, Theorem 1, case 1, (12)",
-    _strongly_convex(128, 32),
+    name="thm1.strongly_convex",
+    place="Section 2, Theorem 1, case 1, (12)",
+    claim=_strongly_convex(128, 32),
     when=[*_limit, *_convex_clients],
     where=_step,
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
     note=f"{_exists}  {_named}  (19) of the main paper is the same; its scan has 18 for 128.",
 )
 fedbcgd.theorem(
-    "thm1.strongly_convex.proof",
-    "Section 4.2, (52)",
-    _strongly_convex(32, 64),
+    name="thm1.strongly_convex.proof",
+    place="Section 4.2, (52)",
+    claim=_strongly_convex(32, 64),
     when=[*_limit8, *_convex_clients],
     where=_step,
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
     note=f"{_exists}  {_named}",
 )
 _optimisation_gc = beta ** Rational(3, 2) * d0 / (alpha * R)
 fedbcgd.theorem(
-    "thm1.general_convex",
-    "Section 2, Theorem 1, case 2, (13)",
-    at_most(
+    name="thm1.general_convex",
+    place="Section 2, Theorem 1, case 2, (13)",
+    claim=at_most(
         gap_bar,
         optimisation=_optimisation_gc,
         drift2=_drift2 / R,
@@ -78,14 +78,14 @@ fedbcgd.theorem(
     ),
     when=[*_limit, *_clients],
     where=_step,
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
     note=f"{_exists}  mu = 0; d0 is ||x^0 - x*||^2, as in Lemma 8.  {_named}",
 )
 fedbcgd.theorem(
-    "thm1.general_convex.proof",
-    "Section 4.3, (53), (54)",
-    at_most(
+    name="thm1.general_convex.proof",
+    place="Section 4.3, (53), (54)",
+    claim=at_most(
         gap_bar,
         optimisation=_optimisation_gc,
         drift2=_drift2 / R,
@@ -94,7 +94,7 @@ fedbcgd.theorem(
     ),
     when=[eta_tilde <= 1 / (192 * T * beta**3 + 64 * beta), *_clients],
     where=_step,
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
     note=f"{_exists}  The condition goes on '<= 1/(64 beta)'.  {_named}",
 )
@@ -130,23 +130,23 @@ nonconvex = at_most(
 _gap = {"d0": VALUE}
 _d0 = "The paper does not define d0 for this case; it is read as f(x^0) - f(x*)."
 fedbcgd.theorem(
-    "thm1.nonconvex",
-    "Section 2, Theorem 1, case 3, (14)",
-    nonconvex,
+    name="thm1.nonconvex",
+    place="Section 2, Theorem 1, case 3, (14)",
+    claim=nonconvex,
     when=[*_limit, *_clients],
     where=_step,
-    assumes=[smooth, unbiased, alike],
+    given=[smooth, unbiased, alike],
     rests_on=["thm1.step66", "lemma8", "lemma10"],
     reads=_gap,
     note=f"{_exists}  {_d0}  gamma = alpha - 1.  {_named}  Assumption 1 is not one of a non-convex f.",
 )
 fedbcgd.theorem(
-    "thm1.nonconvex.proof",
-    "Section 4.4, (68), (69)",
-    nonconvex,
+    name="thm1.nonconvex.proof",
+    place="Section 4.4, (68), (69)",
+    claim=nonconvex,
     when=[eta_tilde <= 1 / (16 * beta), *_clients],
     where=_step,
-    assumes=[smooth, unbiased, alike],
+    given=[smooth, unbiased, alike],
     rests_on=["thm1.step66", "lemma8", "lemma10"],
     reads=_gap,
     note=f"{_exists}  {_d0}  {_named}  Assumption 1 is not one of a non-convex f.",
@@ -159,9 +159,9 @@ _restored = (
     "the expected error is below eps."
 )
 fedbcgd.theorem(
-    "thm1.main.strongly_convex",
-    "main, Section 4.1, Theorem 1, strongly convex",
-    order(
+    name="thm1.main.strongly_convex",
+    place="main, Section 4.1, Theorem 1, strongly convex",
+    claim=order(
         R,
         noise=(sigma**2 + G**2) / (mu * K * T * eps),
         drift=(sigma + G) / (alpha * mu * sqrt(eps)),
@@ -169,7 +169,7 @@ fedbcgd.theorem(
     ),
     when=[eta_tilde <= 1 / (8 * beta), *_clients],
     where=_step,
-    assumes=[strongly_convex, smooth, unbiased, alike, smooth_samples],
+    given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.strongly_convex"],
     also=[
         order(
@@ -182,9 +182,9 @@ fedbcgd.theorem(
     note=f"{_restored}",
 )
 fedbcgd.theorem(
-    "thm1.main.nonconvex",
-    "main, Section 4.1, Theorem 1, non-convex",
-    order(
+    name="thm1.main.nonconvex",
+    place="main, Section 4.1, Theorem 1, non-convex",
+    claim=order(
         R,
         noise=beta * sigma**2 / (T * K * eps**2),
         drift=(sqrt(beta) * G + sqrt(beta) * sigma) / eps ** Rational(3, 2),
@@ -192,7 +192,7 @@ fedbcgd.theorem(
     ),
     when=[eta_tilde <= 1 / (8 * beta), *_clients],
     where=_step,
-    assumes=[smooth, unbiased, alike, smooth_samples],
+    given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.nonconvex"],
     also=[
         order(
@@ -210,25 +210,25 @@ fedbcgd.theorem(
 # -------------------------------------------------------------------------------------------------- steps: convex
 
 fedbcgd.step(
-    "thm1.step46",
-    "Section 4.2, (46)",
-    at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
+    name="thm1.step46",
+    place="Section 4.2, (46)",
+    claim=at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=[_momentum, _of_case1],
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["lemma10"],
     note="beta is from Assumption 2.  C_1 and C_2 of the display are the inner product and the square.",
 )
 fedbcgd.step(
-    "thm1.step47",
-    "Section 4.2, (47)",
-    at_most(inner, gap=-T * gap, contraction=-T * mu / 4 * dist_sq, drift=beta / M * drift_z),
-    assumes=[strongly_convex, smooth, unbiased],
+    name="thm1.step47",
+    place="Section 4.2, (47)",
+    claim=at_most(inner, gap=-T * gap, contraction=-T * mu / 4 * dist_sq, drift=beta / M * drift_z),
+    given=[strongly_convex, smooth, unbiased],
     rests_on=["lemma1", "virtual_gradient"],
 )
 fedbcgd.step(
-    "thm1.step48",
-    "Section 4.2, (48)",
-    at_most(
+    name="thm1.step48",
+    place="Section 4.2, (48)",
+    claim=at_most(
         G_sq,
         drift=4 * T * beta**2 / M * drift_x,
         gap=4 * T**2 * beta * gap_x,
@@ -236,13 +236,13 @@ fedbcgd.step(
         noise=4 * T / K * sigma**2,
     ),
     when=sampled,
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["lemma6", "lemma3", "lemma4.part1", "lemma2"],
 )
 fedbcgd.step(
-    "thm1.step49",
-    "Section 4.2, (49), its fourth line",
-    at_most(
+    name="thm1.step49",
+    place="Section 4.2, (49), its fourth line",
+    claim=at_most(
         dist_next,
         before=dist_sq,
         gap=-alpha * eta * T * gap,
@@ -255,16 +255,16 @@ fedbcgd.step(
         noise=4 * alpha**2 * eta**2 * T / K * sigma**2,
     ),
     when=[*_clients, _of_case1],
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step46", "thm1.step47", "thm1.step48", "lemma5", "lemma2"],
     note="(48) and Lemma 5 are about x^r; here they are applied at z^r.  Two lines print G for G^2, and the first of them "
     "'G + 2 beta ...'; the last line loses the sign of the contraction.  Lemma 5 is summed over T, so its factor is "
     "4 T beta^2 as here, not 4 T^2 beta^2.",
 )
 fedbcgd.step(
-    "thm1.step50",
-    "Section 4.2, (50), (51)",
-    at_most(
+    name="thm1.step50",
+    place="Section 4.2, (50), (51)",
+    claim=at_most(
         gap,
         before=(1 - mu * eta_tilde) / eta_tilde * dist_sq,
         after=-dist_next / eta_tilde,
@@ -274,7 +274,7 @@ fedbcgd.step(
     ),
     when=[*_limit8, *_clients],
     where=_step,
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step49"],
     note="(50) leaves out -E||z^{r+1} - x*||^2, which (51) has, and has the noise inside 2 [...].  The bracket must be at "
     "least alpha eta T/4; (50) prints 6 T^3 alpha^2 eta^2 beta (...), the sentence "
@@ -284,33 +284,33 @@ fedbcgd.step(
 # ---------------------------------------------------------------------------------------------- steps: non-convex
 
 fedbcgd.step(
-    "thm1.step55",
-    "Section 4.4, (55)",
-    at_most(gap_next, before=gap, inner=alpha * eta * inner_grad, square=beta / 2 * eta**2 * alpha**2 * G_sq),
+    name="thm1.step55",
+    place="Section 4.4, (55)",
+    claim=at_most(gap_next, before=gap, inner=alpha * eta * inner_grad, square=beta / 2 * eta**2 * alpha**2 * G_sq),
     when=momentum_constants,
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["lemma10"],
     note="f(x*) is subtracted on both sides.  The braces of D_1 and D_2 include alpha eta and (beta/2) eta^2 alpha^2; "
     "but (56) bounds D_1 without this factor, and (61) bounds E||G^r||^2 as D_2.",
 )
 fedbcgd.step(
-    "thm1.step56",
-    "Section 4.4, (56)",
-    at_most(
+    name="thm1.step56",
+    place="Section 4.4, (56)",
+    claim=at_most(
         inner_grad,
         momentum=beta**2 / (2 * a) * zx_sq,
         progress=-(1 / (4 * T) - a / 2) * G_mean_sq,
         gradient=-T * _half * grad_sq_x,
         drift=beta**2 / (2 * M) * drift_x,
     ),
-    assumes=[smooth, unbiased],
+    given=[smooth, unbiased],
     rests_on=["virtual_gradient"],
     note="(E[G^r])^2 is printed without norm bars.",
 )
 fedbcgd.step(
-    "thm1.step59",
-    "Section 4.4, (57) to (60)",
-    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - beta) * G_discounted_beta),
+    name="thm1.step59",
+    place="Section 4.4, (57) to (60)",
+    claim=at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - beta) * G_discounted_beta),
     when=[implied(lam < 1, "implied: lambda/(1-lambda)")],
     where={gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
@@ -318,9 +318,9 @@ fedbcgd.step(
     "||eta^2 G^r + beta v^{r-1}||^2.  (60) sums over r; this gives 1/(1-beta)^2 times the sum of E||G^r||^2.",
 )
 fedbcgd.step(
-    "thm1.step61",
-    "Section 4.4, (61)",
-    at_most(
+    name="thm1.step61",
+    place="Section 4.4, (61)",
+    claim=at_most(
         G_sq,
         mean=local_sum_sq / M**2,
         sampling_drift=out / (K * M) * 3 * T * beta**2 * drift_x,
@@ -330,14 +330,14 @@ fedbcgd.step(
         sampling_noise=T / K * out * sigma**2,
     ),
     when=[*sampled, _of_case3],
-    assumes=[smooth, unbiased, alike],
+    given=[smooth, unbiased, alike],
     rests_on=["lemma4.part1", "lemma3"],
     note="||y - x|| and ||grad f(x)|| are printed without r.",
 )
 fedbcgd.definition(
-    "thm1.step64",
-    "Section 4.4, (64)",
-    Bound(
+    name="thm1.step64",
+    place="Section 4.4, (64)",
+    claim=Bound(
         C_1,
         (
             Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - beta) ** 2),
@@ -349,9 +349,9 @@ fedbcgd.definition(
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )
 fedbcgd.step(
-    "thm1.step66",
-    "Section 4.4, (66) to (68)",
-    at_most(
+    name="thm1.step66",
+    place="Section 4.4, (66) to (68)",
+    claim=at_most(
         avg_grad_sq_later,
         optimisation=d0 / (eta_tilde * R),
         noise=8 * beta / (T * M) * sigma**2 * eta_tilde
@@ -375,7 +375,7 @@ fedbcgd.step(
     ),
     when=[eta_tilde <= 1 / (16 * beta), *_clients, of_z],
     where=_step,
-    assumes=[smooth, unbiased, alike],
+    given=[smooth, unbiased, alike],
     rests_on=["thm1.step55", "thm1.step56", "thm1.step59", "thm1.step61", "thm1.step64", "lemma5"],
     reads=_gap,
     note="The last display of (68).  f(x*) is subtracted from E f(z^0), which remains in the sum; d0 is f(x^0) - f(x*).  "

@@ -56,64 +56,64 @@ def _exponent(clients: sympy.Expr) -> Relations:
 
 
 fedbcgd.theorem(
-    "thm2.strongly_convex",
-    "Section 2, Theorem 2, case 1, (15)",
-    _linear(M / (30 * K)),
+    name="thm2.strongly_convex",
+    place="Section 2, Theorem 2, case 1, (15)",
+    claim=_linear(M / (30 * K)),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= S / (15 * mu * N), _together, *_curved],
     where=_quarter,
-    assumes=_convex,
+    given=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
     note=f"{_exists}  {_D}  (22) of the main paper is not legible.  {_named}",
 )
 fedbcgd.definition(
-    "thm2.strongly_convex.exponent",
-    "Section 2, Theorem 2, case 1, the minimum in (15)",
-    _exponent(M / (30 * K)),
+    name="thm2.strongly_convex.exponent",
+    place="Section 2, Theorem 2, case 1, the minimum in (15)",
+    claim=_exponent(M / (30 * K)),
     when=_curved,
 )
 fedbcgd.theorem(
-    "thm2.strongly_convex.proof",
-    "Section 5.1, (103)",
-    _linear(K / (30 * M)),
+    name="thm2.strongly_convex.proof",
+    place="Section 5.1, (103)",
+    claim=_linear(K / (30 * M)),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
     where=_whole,
-    assumes=_convex,
+    given=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent.proof"],
     note=f"{_exists}  {_D}",
 )
 fedbcgd.definition(
-    "thm2.strongly_convex.exponent.proof",
-    "Section 5.1, the minimum in (103)",
-    _exponent(K / (30 * M)),
+    name="thm2.strongly_convex.exponent.proof",
+    place="Section 5.1, the minimum in (103)",
+    claim=_exponent(K / (30 * M)),
     when=_curved,
 )
 fedbcgd.theorem(
-    "thm2.general_convex",
-    "Section 2, Theorem 2, case 2, (16)",
-    order(gap_bar, optimisation=sqrt(M / K) * beta * D_tilde**2 / R),
+    name="thm2.general_convex",
+    place="Section 2, Theorem 2, case 2, (16)",
+    claim=order(gap_bar, optimisation=sqrt(M / K) * beta * D_tilde**2 / R),
     when=[eta_tilde <= 1 / beta, *_clients],
     where=_whole,
-    assumes=_convex,
+    given=_convex,
     rests_on=["lemma15", "lemma8"],
     note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The paper does not "
     f"define the step size in this case; the one here is from Lemma 15.  {_named}",
 )
 fedbcgd.theorem(
-    "thm2.general_convex.proof",
-    "Section 5.2, (106)",
-    order(gap_bar, optimisation=sqrt(M / K * beta * D_tilde**2)),
+    name="thm2.general_convex.proof",
+    place="Section 5.2, (106)",
+    claim=order(gap_bar, optimisation=sqrt(M / K * beta * D_tilde**2)),
     when=_clients,
-    assumes=_convex,
+    given=_convex,
     rests_on=["lemma15", "lemma8"],
     note=f"mu = 0.  {_D}  It has no R.",
 )
 fedbcgd.theorem(
-    "thm2.nonconvex",
-    "Section 2, Theorem 2, case 3, (17); Section 5.3, (128)",
-    order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
+    name="thm2.nonconvex",
+    place="Section 2, Theorem 2, case 3, (17); Section 5.3, (128)",
+    claim=order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
     where=_quarter,
-    assumes=[smooth, unbiased, smooth_samples, gradients_first],
+    given=[smooth, unbiased, smooth_samples, gradients_first],
     rests_on=["lemma18", "lemma8"],
     note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
     "Assumption 1 is not one of a non-convex f.  'If we initialize c_i^0 = grad f_i(x^0) then we "
@@ -125,12 +125,12 @@ fedbcgd.theorem(
 _log = log(1 / eps)
 _some = "For some values of eta and R; after R rounds the expected error is below eps."
 fedbcgd.theorem(
-    "thm2.main.strongly_convex",
-    "main, Section 4.2, Theorem 2, strongly convex, and the text after it",
-    order(R, clients=M / K * _log, optimisation=beta / mu * _log),
+    name="thm2.main.strongly_convex",
+    place="main, Section 4.2, Theorem 2, strongly convex, and the text after it",
+    claim=order(R, clients=M / K * _log, optimisation=beta / mu * _log),
     when=[eta_tilde <= 1 / (8 * beta), *_curved, of_z],
     where=_quarter,
-    assumes=[strongly_convex, smooth, unbiased, alike, smooth_samples],
+    given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.strongly_convex"],
     also=[order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log)],
     note=f"{_some}  The first term of the communication is damaged in the scan; the text after the theorem and Table 1 "
@@ -138,12 +138,12 @@ fedbcgd.theorem(
     "much better than FedLin's (beta/mu) d log(1/eps).",
 )
 fedbcgd.theorem(
-    "thm2.main.nonconvex",
-    "main, Section 4.2, Theorem 2, non-convex, and the text after it",
-    order(R, optimisation=beta * F / eps * (M / K) ** _two_thirds),
+    name="thm2.main.nonconvex",
+    place="main, Section 4.2, Theorem 2, non-convex, and the text after it",
+    claim=order(R, optimisation=beta * F / eps * (M / K) ** _two_thirds),
     when=_clients,
     where=_quarter,
-    assumes=[smooth, unbiased, alike, smooth_samples],
+    given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.nonconvex"],
     also=[order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d)],
     reads={"eps": VALUE**2 / X**2},
@@ -164,23 +164,23 @@ def _lag(of: sympy.Expr) -> Relations:
 
 
 fedbcgd.definition(
-    "thm2.drift",
-    "Section 5.1, (74), (89); Section 5.3, (111)",
-    Relations((equal(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
+    name="thm2.drift",
+    place="Section 5.1, (74), (89); Section 5.3, (111)",
+    claim=Relations((equal(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
     note="(74) is printed without an expectation, (89) and (111) with one.",
 )
 fedbcgd.definition(
-    "thm2.lag",
-    "Section 5.1, (70), (75), (86)",
-    _lag(z_r),
+    name="thm2.lag",
+    place="Section 5.1, (70), (75), (86)",
+    claim=_lag(z_r),
     also=[_lag(x_star), Relations((equal(c_i, c_prev_i),), "(70): where client i is not sampled")],
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
     "expectation of c_i inside the norm.  For a sampled client i, (70) has c_i^r = c~_i^r.",
 )
 fedbcgd.step(
-    "thm2.step76",
-    "Section 5.1, (76)",
-    at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
+    name="thm2.step76",
+    place="Section 5.1, (76)",
+    claim=at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=momentum_constants,
     rests_on=["lemma10"],
 )
@@ -188,46 +188,46 @@ fedbcgd.step(
 # ------------------------------------------------------------------------------------------------------------ lemmas
 
 fedbcgd.lemma(
-    "lemma11",
-    "Section 5.1, Lemma 11, (77), (78)",
-    at_most(
+    name="lemma11",
+    place="Section 5.1, Lemma 11, (77), (78)",
+    claim=at_most(
         G_sq,
         drift=4 * T**2 / (M * T) * drift_z,
         lag=8 * T**2 / M * M * C_prev,
         gap=4 * T**2 / M * 2 * beta * gap,
     ),
     when=sampled,
-    assumes=_convex,
+    given=_convex,
     rests_on=["lemma3", "thm2.lag"],
     note="The second term is printed as a sum over clients of ||E c_i^r - grad f_i(x^r)||^2, M times the lag; the last "
     "line of (78) has z^r, and instead of this term 4 T^2 ||E c^r||^2 and half of the term.  C_prev is for the control "
     "variates of this round.",
 )
 fedbcgd.lemma(
-    "lemma12",
-    "Section 5.1, Lemma 12, (79), (80)",
-    at_most(inner, gap=-gap, drift=beta / M * drift_z, contraction=-mu / 4 * T * dist_sq),
-    assumes=[strongly_convex, smooth, unbiased],
+    name="lemma12",
+    place="Section 5.1, Lemma 12, (79), (80)",
+    claim=at_most(inner, gap=-gap, drift=beta / M * drift_z, contraction=-mu / 4 * T * dist_sq),
+    given=[strongly_convex, smooth, unbiased],
     rests_on=["lemma1"],
 )
 fedbcgd.lemma(
-    "lemma13",
-    "Section 5.1, Lemma 13, (81) to (87)",
-    at_most(E_r, gap=18 * T**2 * beta * eta**2 * gap, lag=18 * T**2 * eta**2 * C_prev),
+    name="lemma13",
+    place="Section 5.1, Lemma 13, (81) to (87)",
+    claim=at_most(E_r, gap=18 * T**2 * beta * eta**2 * gap, lag=18 * T**2 * eta**2 * C_prev),
     when=[implied(alpha * eta * T <= 1 / (81 * beta), "implied: Lemma 15, where it is used")],
-    assumes=[strongly_convex, smooth, unbiased, alike],
+    given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["lemma3", "thm2.lag", "thm2.drift"],
     note="No condition on the step size in the statement; that of Theorem 2 is put here.  "
     "The updates of its proof add the gradients, '+ eta grad f_i', "
     "and (85) is about x^r.",
 )
 fedbcgd.lemma(
-    "lemma14",
-    "Section 5.1, Lemma 14, (88) to (92)",
-    at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 4 * beta * gap_prev),
+    name="lemma14",
+    place="Section 5.1, Lemma 14, (88) to (92)",
+    claim=at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 4 * beta * gap_prev),
     when=[eta_tilde <= 1 / beta, *sampled],
     where=_whole,
-    assumes=[smooth, unbiased, alike],
+    given=[smooth, unbiased, alike],
     rests_on=["thm2.lag"],
     note="beta is from Assumption 2, which the lemma does not name.  The restatement (97), times 9 eta_tilde^2 M/K, also "
     "has 2 beta^2 E.  (90) prints a norm minus a vector, "
@@ -236,16 +236,16 @@ fedbcgd.lemma(
 _lyapunov = 9 * eta_tilde**2 * M / K
 _contraction = 1 - eta_tilde * mu / 2
 fedbcgd.lemma(
-    "lemma15",
-    "Section 5.1, Lemma 15, (93) to (102)",
-    at_most(
+    name="lemma15",
+    place="Section 5.1, Lemma 15, (93) to (102)",
+    claim=at_most(
         dist_next + _lyapunov * C_r,
         before=_contraction * dist_sq,
         lag=_contraction * _lyapunov * C_prev,
     ),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
     where=_whole,
-    assumes=_convex,
+    given=_convex,
     rests_on=["thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14"],
     also=[
         Relations(
@@ -261,14 +261,14 @@ fedbcgd.lemma(
     "eta_tilde^2 without the factor beta^2, and leaves out the last term of (77).",
 )
 fedbcgd.lemma(
-    "lemma16",
-    "Section 5.3, Lemma 16, (114) to (116)",
-    at_most(E_r, lag=24 * T**2 * eta**2 * beta**2 * Xi, gradient=12 * T**2 * eta**2 * grad_sq),
+    name="lemma16",
+    place="Section 5.3, Lemma 16, (114) to (116)",
+    claim=at_most(E_r, lag=24 * T**2 * eta**2 * beta**2 * Xi, gradient=12 * T**2 * eta**2 * grad_sq),
     when=[
         implied(alpha * eta * T <= 1 / (24 * beta) * (K / M) ** _two_thirds, "implied: Lemma 18, where it is used"),
         *sampled,
     ],
-    assumes=[alike, smooth_samples],
+    given=[alike, smooth_samples],
     rests_on=["lemma3", "thm2.drift"],
     note="No condition on the step size in the statement; that of Theorem 2 is put here.  "
     "Xi is the mean of E||z^r - alpha_i||^2 over clients (and steps), alpha_i the "
@@ -281,9 +281,9 @@ for _version, _where, _share in (
     (".proof", "proof of Lemma 17, (118) to (120)", K / M),
 ):
     fedbcgd.lemma(
-        f"lemma17{_version}",
-        f"Section 5.3, {_where}",
-        at_most(
+        name=f"lemma17{_version}",
+        place=f"Section 5.3, {_where}",
+        claim=at_most(
             Xi_r,
             before=(1 - 17 * K / (36 * M)) * Xi,
             gradient=1 / (48 * beta**2) * (K / M) ** (2 * a - 1) * grad_sq,
@@ -297,15 +297,15 @@ for _version, _where, _share in (
             *([_together] if _share == S / N else []),
         ],
         where=_whole,
-        assumes=[smooth, unbiased, alike],
+        given=[smooth, unbiased, alike],
         rests_on=["lemma16"],
         note="beta is from Assumption 2, which the lemma does not name.  The condition of the statement has (S/N)^a, its "
         "proof has (K/M)^a; S/N = K.",
     )
 fedbcgd.lemma(
-    "lemma18",
-    "Section 5.3, Lemma 18, (121) to (127)",
-    at_most(
+    name="lemma18",
+    place="Section 5.3, Lemma 18, (121) to (127)",
+    claim=at_most(
         gap + 12 * beta**3 * eta_tilde**2 * M / K * Xi_r,
         before=gap_prev,
         lag=12 * beta**3 * eta_tilde**2 * M / K * Xi,
@@ -313,7 +313,7 @@ fedbcgd.lemma(
     ),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients, of_z],
     where=_whole,
-    assumes=[smooth, unbiased, alike],
+    given=[smooth, unbiased, alike],
     rests_on=["lemma16", "lemma17.proof", "lemma10"],
     note="f(x*) is subtracted on both sides; the round goes from r-1 to r.",
 )

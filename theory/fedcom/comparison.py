@@ -21,13 +21,20 @@ vrdiana = Rates(
 _quoted = "A result of another paper [21], quoted; FedCOM's rates are compared with it.  F.S. (finite sums): "
 for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
     number = table.removeprefix("tab")
-    fedcom.table(f"{table}.diana", f"Section A, Table {number} ({data}), DIANA", diana, note=f"{_quoted}no.")
-    fedcom.table(f"{table}.vrdiana", f"Section A, Table {number} ({data}), VR-DIANA", vrdiana, note=f"{_quoted}yes.")
+    fedcom.table(
+        name=f"{table}.diana", place=f"Section A, Table {number} ({data}), DIANA", claim=diana, note=f"{_quoted}no."
+    )
+    fedcom.table(
+        name=f"{table}.vrdiana",
+        place=f"Section A, Table {number} ({data}), VR-DIANA",
+        claim=vrdiana,
+        note=f"{_quoted}yes.",
+    )
     if table == "tab5":
         fedcom.table(
-            "tab5.fedcom",
-            "Section A, Table 5 (homogeneous), FedCOM",
-            Rates(
+            name="tab5.fedcom",
+            place="Section A, Table 5 (homogeneous), FedCOM",
+            claim=Rates(
                 (
                     Rate("nonconvex", 1 / epsilon, (q + 1) / (m * epsilon)),
                     Rate("PL", kappa + kappa * q / m, 1 / (m * epsilon), polylog=True),
@@ -35,16 +42,16 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
                     Rate("convex", (1 + q / m) / epsilon, 1 / (m * epsilon**2), polylog=True),
                 )
             ),
-            assumes=[smooth, compressed, homogeneous],
+            given=[smooth, compressed, homogeneous],
             rests_on=["corD5", "corD8", "thmD9"],
             note="F.S. (finite sums): no.  Each row has besides the assumption of its case: PL, Assumption 6; strongly "
             "convex, Assumption 7; convex, that of Theorem D.9.",
         )
     else:
         fedcom.table(
-            "tab6.fedcomgate",
-            "Section A, Table 6 (heterogeneous), FedCOMGATE",
-            Rates(
+            name="tab6.fedcomgate",
+            place="Section A, Table 6 (heterogeneous), FedCOMGATE",
+            claim=Rates(
                 (
                     Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),
                     Rate("PL", kappa * (q + 1), 1 / (m * epsilon), polylog=True),
@@ -52,7 +59,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
                     Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),
                 )
             ),
-            assumes=[smooth, *compression],
+            given=[smooth, *compression],
             rests_on=["corE5", "corE8", "corE10"],
             note="F.S. (finite sums): no.  Each row has besides the assumption of its case: PL, Assumption 6; strongly "
             "convex, Assumption 7; convex, that of Theorem E.9.",
@@ -72,9 +79,9 @@ def _improves(ours: str, theirs: str, *cases: str) -> tuple[Le, ...]:
 _where = "Section A, 'Additional comparison with DIANA [21]'"
 _reading = "Read as: at most the rounds of the other row, up to a constant.  It compares the rows as printed."
 fedcom.claim(
-    "claim.tab5",
-    _where,
-    Words(
+    name="claim.tab5",
+    place=_where,
+    claim=Words(
         "In the homogeneous setting (Table 5), in comparison to DIANA and VR-DIANA, FedCOM improves all the communication "
         "rounds in terms of dependency on q.",
         (
@@ -86,9 +93,9 @@ fedcom.claim(
     note=_reading,
 )
 fedcom.claim(
-    "claim.tab6",
-    _where,
-    Words(
+    name="claim.tab6",
+    place=_where,
+    claim=Words(
         "In the heterogeneous setting (Table 6), in comparison to DIANA and VR-DIANA, FedCOMGATE basically improves all the "
         "communication rounds in terms of dependency on q except for the strongly convex case.",
         _improves("tab6.fedcomgate", "tab6.vrdiana", "nonconvex", "convex"),
@@ -97,9 +104,9 @@ fedcom.claim(
     note=_reading,
 )
 fedcom.claim(
-    "claim.deterministic",
-    _where,
-    Words(
+    name="claim.deterministic",
+    place=_where,
+    claim=Words(
         "For deterministic settings, n = 1 and sigma = 0, the communication bounds for FedCOM and FedCOMGATE are better in "
         "terms of dependency on q except for the strongly convex heterogeneous case.",
         tuple(

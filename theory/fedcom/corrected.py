@@ -72,9 +72,9 @@ fedcom.correct(
 )
 
 damped = fedcom.assumption(
-    "asm.damped",
-    "Algorithm 2, damped",
-    Relations(
+    name="asm.damped",
+    place="Algorithm 2, damped",
+    claim=Relations(
         (equal(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"
     ),
     note="Ours.",
@@ -93,7 +93,7 @@ fedcom.correct(
         noise=(q + 1) * (1 + 2 * _local) * tau * sigma**2 / m,
     ),
     when=[_local <= 1],
-    assumes=[smooth, independent, homogeneous],
+    given=[smooth, independent, homogeneous],
     rests_on=["lemmaD3.summed"],
 )
 fedcom.correct(
@@ -110,7 +110,7 @@ fedcom.correct(
 )
 fedcom.correct(
     "lemmaD2",
-    assumes=[smooth, homogeneous],
+    given=[smooth, homogeneous],
     note="Also under Assumption 3: the functions are identical, and the gradients unbiased.  The inner product is with the "
     "clients' gradients before compression; by Assumption 2 the messages have the same mean.",
 )
@@ -124,7 +124,7 @@ fedcom.correct(
         drift=L**2 * eta**2 * tau * sigma**2,
     ),
     when=[limit_D <= 1],
-    assumes=[smooth, independent, homogeneous],
+    given=[smooth, independent, homogeneous],
     rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 fedcom.correct(
@@ -136,7 +136,7 @@ fedcom.correct(
         noise=(1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu),
     ),
     when=[limit_D <= 1, curved],
-    assumes=[smooth, independent, homogeneous, polyak],
+    given=[smooth, independent, homogeneous, polyak],
     rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 _eta_D9 = 1 / (2 * (L + phi) * gamma * tau * b)
@@ -151,14 +151,14 @@ fedcom.correct(
     ),
     when=[gamma >= 1],
     where={eta: _eta_D9},
-    assumes=[smooth, independent, homogeneous, convex],
+    given=[smooth, independent, homogeneous, convex],
     rests_on=["thmD7.corrected"],
     also=[],
     note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has a term in w^(0).",
 )
 fedcom.correct(
     "corD8",
-    assumes=[smooth, independent, homogeneous, polyak],
+    given=[smooth, independent, homogeneous, polyak],
     rests_on=["thmD7.corrected"],
     note="For independent compressors.",
 )
@@ -171,7 +171,7 @@ fedcom.correct(
         drift=m * sigma**2 / (R * gamma**2),
     ),
     when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
-    assumes=[smooth, independent, homogeneous],
+    given=[smooth, independent, homogeneous],
     rests_on=["thmD4.corrected"],
     also=[
         Rates(
@@ -206,14 +206,14 @@ fedcom.correct(
         )
     ),
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
-    assumes=[smooth, independent, homogeneous],
+    given=[smooth, independent, homogeneous],
     note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.  In the PL and "
     "strongly convex rows mu is a constant, and L is kappa; with L as a constant the error is kappa epsilon.",
 )
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
 
-fedcom.correct("lemmaE2", assumes=[smooth, heterogeneous], note="Also under Assumption 4: the gradients are unbiased.")
+fedcom.correct("lemmaE2", given=[smooth, heterogeneous], note="Also under Assumption 4: the gradients are unbiased.")
 small_q = 30 * (q + 1) * eta**2 * L**2 * tau**2 <= 1
 slow_q = 4 * (q + 1) * L * eta * gamma * tau <= 1
 _few = (epsilon * m**2 <= 1,)  # or G_q = 0: the bounds have a term of the order of G_q m^2 epsilon^2
@@ -250,7 +250,7 @@ fedcom.correct(
         noise=Rational(9, 4) * eta**2 * tau**2 * sigma**2,
     ),
     when=[30 * eta**2 * L**2 * tau**2 <= 1],
-    assumes=[smooth, heterogeneous],
+    given=[smooth, heterogeneous],
     rests_on=["alg2"],
     also=[],
     note="In terms of the gradient tracking's own error, which compression increases and the printed lemma leaves out.  "
@@ -268,7 +268,7 @@ fedcom.correct(
         move=3 * (q + 1) * L**2 * next_move_sq,
     ),
     when=[],
-    assumes=[smooth, *compression, damped],
+    given=[smooth, *compression, damped],
     rests_on=["alg2.corrected"],
     also=[],
     note=f"{_damped}  It says how the gradient tracking follows the gradients.",
@@ -288,7 +288,7 @@ fedcom.correct(
     "thmE4",
     at_most(avg_grad_sq, **_E4),
     when=[slow_q, small_q],
-    assumes=[smooth, *compression, damped],
+    given=[smooth, *compression, damped],
     rests_on=_tracked,
     note=f"{_damped}  No lower bound of the clients' own functions is needed.",
 )
@@ -308,7 +308,7 @@ fedcom.correct(
         **{name: 2 / mu * term for name, term in _noise_E6.items()},
     ),
     when=[slow_q, small_q, curved],
-    assumes=[smooth, *compression, damped, polyak],
+    given=[smooth, *compression, damped, polyak],
     rests_on=_tracked,
     note=f"{_damped}  The clients' own functions need neither strong convexity nor minimisers.",
 )
@@ -329,7 +329,7 @@ fedcom.correct(
     ),
     when=[c.subs(L, L + phi) for c in (slow_q, small_q)],
     where={},
-    assumes=[smooth, *compression, damped, convex],
+    given=[smooth, *compression, damped, convex],
     rests_on=["thmE6.corrected"],
     note=f"{_damped}  For every phi > 0 and every admissible eta, gamma.",
 )
@@ -343,7 +343,7 @@ fedcom.correct(
     ),
     when=[gamma >= 2, implied(kappa >= 1, "implied: mu <= L")],
     where={eta: _eta_E8, kappa: L / mu},
-    assumes=[smooth, *compression, damped, polyak],
+    given=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
     also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),))],
     note=_damped,
@@ -362,7 +362,7 @@ fedcom.correct(
     ),
     when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
     where={eta: balanced},
-    assumes=[smooth, *compression, damped],
+    given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
     also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),))],
     note=_damped,
@@ -380,7 +380,7 @@ fedcom.correct(
 fedcom.correct(
     "corE10",
     Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
-    assumes=[smooth, *compression, damped, convex],
+    given=[smooth, *compression, damped, convex],
     rests_on=["thmE9.corrected"],
     note=f"{_damped}  As in the corollary, for L of the order of 1.",
 )
@@ -399,7 +399,7 @@ fedcom.correct(
             for rate in claim.rates
         )
     ),
-    assumes=[smooth, *compression, damped],
+    given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
     note=f"{_damped}  The printed rates, for so few clients that the term in G_q is of the order of epsilon, too.  In "
     "the PL and strongly convex rows mu is a constant, and L is kappa; with L as a constant the error is kappa epsilon.",

@@ -22,36 +22,36 @@ compression = [compressed, heterogeneous, gap_of_compression]
 small = 30 * eta**2 * L**2 * tau**2 <= 1
 
 fedcom.lemma(
-    "lemmaE1",
-    "Section E, Lemma E.1, (50)",
-    at_most(
+    name="lemmaE1",
+    place="Section E, Lemma E.1, (50)",
+    claim=at_most(
         eta**2 * tracked_message_sq,
         noise=(q + 1) * eta**2 * tau * sigma**2 / m,
         gradients=(q + 1) * eta**2 * tau * mean_grad_sq_sum,
         compression=eta**2 * G_q,
     ),
-    assumes=compression,
+    given=compression,
     rests_on=["alg2"],
     note="(52) prints eta^2 in its bound, (53) does not.",
 )
 fedcom.lemma(
-    "lemmaE2",
-    "Section E, Lemma E.2, (58)",
-    at_most(
+    name="lemmaE2",
+    place="Section E, Lemma E.2, (58)",
+    claim=at_most(
         -eta * inner,
         gradient=-eta * tau * grad_sq / 2,
         mean_gradients=-eta * mean_grad_sq_sum / 2,
         drift=eta * L**2 * drift_mean / 2,
     ),
-    assumes=[smooth],
+    given=[smooth],
     rests_on=["alg2"],
     note="g^(t) is printed for g^(r), with eta before it, which it contains already by (67): read with eta once.  The last "
     "line of (59) has a further factor 1/m.  It uses Assumption 4 without naming it.",
 )
 fedcom.lemma(
-    "lemmaE3",
-    "Section E, Lemma E.3, (60)",
-    at_most(
+    name="lemmaE3",
+    place="Section E, Lemma E.3, (60)",
+    claim=at_most(
         drift_total / R,
         noise=36 * eta**2 * tau**2 * sigma**2,
         heterogeneity=8 * eta**2 * tau * start_sum / R,
@@ -61,7 +61,7 @@ fedcom.lemma(
         gradient=20 * eta**2 * tau**2 / R * grad_sq_total,
     ),
     when=[small],
-    assumes=[smooth, *compression],
+    given=[smooth, *compression],
     rests_on=["lemmaF1", "lemmaF6"],
     note="L is from Assumption 1, which the lemma does not name.  The outer sum over c gives the second term a factor tau.",
 )
@@ -69,9 +69,9 @@ fedcom.lemma(
 limit61 = 1 - 10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**4 * tau**4 - L * eta * gamma * tau * (q + 1)
 _small_side = 30 * eta**2 * L**2 * tau**2
 fedcom.definition(
-    "cond61",
-    "Section E.1, (61); also (72), (77)",
-    Relations(
+    name="cond61",
+    place="Section E.1, (61); also (72), (77)",
+    claim=Relations(
         (limit61 >= 0, _small_side <= 1),
         "the condition on the learning rate",
         (("first", limit61), ("second", _small_side)),
@@ -85,9 +85,9 @@ _E4 = {
     "compression_of_moves": 10 * eta**2 * L**4 * tau**2 * (eta * gamma) ** 2 * (q + 1) * G_q,
 }
 fedcom.theorem(
-    "thmE4",
-    "Section E.1, Theorem E.4 (general non-convex), (62)",
-    at_most(
+    name="thmE4",
+    place="Section E.1, Theorem E.4 (general non-convex), (62)",
+    claim=at_most(
         avg_grad_sq,
         **_E4,
         heterogeneity=32 * eta * L**2 * tau / R * fj_gap_mean,
@@ -96,29 +96,29 @@ fedcom.theorem(
         compression=gamma * eta * L / tau * G_q,
     ),
     when=[limit61 >= 0, small],
-    assumes=[smooth, *compression],
+    given=[smooth, *compression],
     rests_on=["thmE4.eq73", "thmE4.items", "cond61"],
     note="The left side is printed without an expectation; it is read with one.",
 )
 fedcom.step(
-    "thmE4.eq73",
-    "Section E.1, proof of Theorem E.4, (73)",
-    at_most(
+    name="thmE4.eq73",
+    place="Section E.1, proof of Theorem E.4, (73)",
+    claim=at_most(
         (1 - 20 * eta**2 * L**2 * tau**2) * avg_grad_sq,
         **_E4,
         heterogeneity=8 * eta**2 * L**2 / R * start_sum,
         compression=gamma * eta * L / tau * G_q,
     ),
     when=[limit61 >= 0, small],
-    assumes=[smooth, *compression],
+    given=[smooth, *compression],
     rests_on=["lemmaE1", "lemmaE2", "lemmaE3", "cond61"],
     note="(8/(m tau)) sum_j sum_c ||.||^2 is 8 times the mean over clients.  (71) prints its sigma^2 term divided by R.",
 )
 _limit75 = 10 * m**2 * tau**2 / (gamma**2 * R**2 * (q + 1)) + sqrt(m * tau * (q + 1) / R)
 fedcom.claim(
-    "rem8",
-    "Section E.1, Remark 8, (75), (76)",
-    Words(
+    name="rem8",
+    place="Section E.1, Remark 8, (75), (76)",
+    claim=Words(
         "With eta gamma = (1/L) sqrt(m/(R tau (q+1))), condition (61) needs (75).  Letting gamma >= sqrt(20 m), a "
         "necessary solution is (76).  This requires having R = (q+1)/(m epsilon) and tau = 1/(m epsilon).",
         (_limit75 <= 1, m * tau * (q + 1) / 2 <= R),
@@ -130,9 +130,9 @@ fedcom.claim(
     note="The extracted text has sqrt{20m}.",
 )
 fedcom.corollary(
-    "corE5",
-    "Section E.1, Corollary E.5",
-    order(
+    name="corE5",
+    place="Section E.1, Corollary E.5",
+    claim=order(
         avg_grad_sq,
         optimisation=L * sqrt(q + 1) * f_gap / sqrt(m * R * tau),
         noise=sqrt(q + 1) * sigma**2 / sqrt(m * R * tau),
@@ -146,15 +146,15 @@ fedcom.corollary(
     ),
     when=[gamma >= m, (30 * eta**2 * L**2 * tau**2).subs(eta, balanced) <= 1],
     where={eta: balanced},
-    assumes=[smooth, *compression],
+    given=[smooth, *compression],
     rests_on=["thmE4", "rem8"],
     also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon)),))],
     note="The root in the sixth denominator is read as sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
 )
 fedcom.claim(
-    "rem9",
-    "Section E.1, Remark 9, (77)",
-    Words(
+    name="rem9",
+    place="Section E.1, Remark 9, (77)",
+    claim=Words(
         "The choice of eta <= 1/(L gamma (q+1) tau sqrt(30)) satisfies both conditions of (61) for gamma >= m.",
         (limit61 >= 0, _small_side <= 1),
     ),
@@ -167,9 +167,9 @@ limit78 = (
     1 - (q + 1) * L * eta * gamma * tau - 10 * (q + 1) * eta**2 * tau**4 * L**4 * (eta * gamma) ** 2 / contraction78
 )
 fedcom.definition(
-    "cond78",
-    "Section E.2, (78); also (86), (90)",
-    Relations(
+    name="cond78",
+    place="Section E.2, (78); also (86), (90)",
+    claim=Relations(
         (limit78 >= 0, _small_side <= 1),
         "the condition on the learning rate",
         (("first", limit78), ("second", _small_side), ("denominator", contraction78)),
@@ -186,28 +186,28 @@ _E6 = {
     "compression": L * eta * gamma * G_q / (2 * tau),
 }
 fedcom.theorem(
-    "thmE6",
-    "Section E.2, Theorem E.6 (strongly convex or PL), (79)",
-    at_most(
+    name="thmE6",
+    place="Section E.2, Theorem E.6 (strongly convex or PL), (79)",
+    claim=at_most(
         gap_last,
         optimisation=(1 - mu * eta * gamma * tau / 3) ** R * f_gap,
         **{name: 3 / mu * term for name, term in _E6.items()},
     ),
     when=[limit78 >= 0, small, curved],
-    assumes=[smooth, *compression, polyak],
+    given=[smooth, *compression, polyak],
     rests_on=["lemmaE1", "lemmaE2", "lemmaE7", "thmE6.recursion", "thmE6.eq88", "cond78"],
 )
 fedcom.step(
-    "thmE6.recursion",
-    "Section E.2, proof of Theorem E.6, (84) to (86)",
-    at_most(
+    name="thmE6.recursion",
+    place="Section E.2, proof of Theorem E.6, (84) to (86)",
+    claim=at_most(
         a_next,
         contraction=contraction78 * gap_r,
         previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev,
         constant=c_noise,
     ),
     when=[limit78 >= 0, small, curved],
-    assumes=[smooth, *compression, polyak],
+    given=[smooth, *compression, polyak],
     where={
         c_noise: gamma
         * eta
@@ -234,33 +234,33 @@ fedcom.step(
     "the bound that step (a) of (84) inserts for a_r; step (b) must then remove e_{r-1}.",
 )
 fedcom.step(
-    "thmE6.eq83",
-    "Section E.2, proof of Theorem E.6, (83)",
-    Relations(((q + 1) * L * eta * gamma * tau <= 1,), "used in step 1 of (82)"),
+    name="thmE6.eq83",
+    place="Section E.2, proof of Theorem E.6, (83)",
+    claim=Relations(((q + 1) * L * eta * gamma * tau <= 1,), "used in step 1 of (82)"),
     when=[limit78 >= 0, small, curved],
     rests_on=["cond78"],
     note="Printed as 1 - (q+1) L eta gamma tau >= 0, from which step 1 of (82) follows; "
     "read as a consequence of (78), the only condition of the theorem.",
 )
 fedcom.step(
-    "thmE6.eq88",
-    "Section E.2, proof of Theorem E.6, (88)",
-    at_most(
+    name="thmE6.eq88",
+    place="Section E.2, proof of Theorem E.6, (88)",
+    claim=at_most(
         4 * L**2 * eta**2 * start_sum,
         heterogeneity=8 * L**4 * eta**2 * tau**2 * dist_sq_mean,
         noise=8 * L**4 * eta**3 * tau**2 * sigma**2 / (mu * (1 - eta * L)),
         gradient_at_start=16 * L**3 * tau**2 * eta**2 * f_gap,
     ),
     when=[small, implied(eta * L < 1, "implied: 30 eta^2 L^2 tau^2 <= 1"), curved],
-    assumes=[smooth, heterogeneous, strongly_convex],
+    given=[smooth, heterogeneous, strongly_convex],
     note="(V) is (4 L^2 eta^2/(m tau)) sum_j sum_c ||.||^2.  Here mu is the strong convexity constant of every f_j.  The "
     "contraction is read as in the display, with the noise outside the power; the bracket of the last line closes after "
     "the first term.",
 )
 fedcom.lemma(
-    "lemmaE7",
-    "Section E.2, Lemma E.7, (80)",
-    at_most(
+    name="lemmaE7",
+    place="Section E.2, Lemma E.7, (80)",
+    claim=at_most(
         drift_mean,
         noise=36 * eta**2 * tau**2 * sigma**2,
         heterogeneity=8 * eta**2 * tau * start_sum,
@@ -270,7 +270,7 @@ fedcom.lemma(
         gradient=20 * eta**2 * tau**2 * tau * grad_sq,
     ),
     when=[small],
-    assumes=[smooth, *compression],
+    given=[smooth, *compression],
     rests_on=["lemmaF2", "lemmaF5", "lemmaF6"],
     also=[Relations((equal(drift_mean, tau * eta**2 * direction_sq),), "the equality in the middle")],
     note="For every round r; the sums over c of terms without c contribute a factor tau.",
@@ -290,35 +290,35 @@ _decayed = f_gap * exp(-R / (6 * (q + 1) * kappa))
 _rates_E8 = Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),))
 _late = [gamma >= sqrt(m * tau), implied(kappa >= 1, "implied: mu <= L")]
 fedcom.corollary(
-    "corE8",
-    "Section E.2, Corollary E.8, (89)",
-    at_most(gap_last, optimisation=_decayed, **{name: 3 / mu * term for name, term in _E8.items()}),
+    name="corE8",
+    place="Section E.2, Corollary E.8, (89)",
+    claim=at_most(gap_last, optimisation=_decayed, **{name: 3 / mu * term for name, term in _E8.items()}),
     when=_late,
     where={eta: eta_E8, kappa: L / mu},
-    assumes=[smooth, *compression, polyak],
+    given=[smooth, *compression, polyak],
     rests_on=["thmE6", "thmE6.eq88"],
     also=[_rates_E8],
     note="The extracted text closes the bracket after the third term; here it encloses all eight terms, as in (79).",
 )
 fedcom.corollary(
-    "corE8.early_bracket",
-    "Section E.2, Corollary E.8, (89), bracket as extracted",
-    at_most(
+    name="corE8.early_bracket",
+    place="Section E.2, Corollary E.8, (89), bracket as extracted",
+    claim=at_most(
         gap_last,
         optimisation=_decayed,
         **{name: (3 / mu if i < 3 else 1) * term for i, (name, term) in enumerate(_E8.items())},
     ),
     when=_late,
     where={eta: eta_E8, kappa: L / mu},
-    assumes=[smooth, *compression, polyak],
+    given=[smooth, *compression, polyak],
     rests_on=["thmE6", "thmE6.eq88"],
     note="The literal reading: the last five terms without 3/mu.",
 )
 eta_E9 = 1 / (2 * L * gamma * tau * (1 + q))
 fedcom.theorem(
-    "thmE9",
-    "Section E.3, Theorem E.9 (convex), (91)",
-    at_most(
+    name="thmE9",
+    place="Section E.3, Theorem E.9 (convex), (91)",
+    claim=at_most(
         gap_last,
         optimisation=exp(-R / (6 * (1 + q) * L * sqrt(m * tau))) * f_gap,
         drift=Rational(27, 2) * sqrt(m) * sigma**2 / ((q + 1) ** 2 * gamma**2 * sqrt(tau)),
@@ -340,17 +340,17 @@ fedcom.theorem(
         (_small_side <= 1).subs(eta, eta_E9),
     ],
     where={phi: 1 / sqrt(m * tau), eta: eta_E9},
-    assumes=[smooth, *compression, convex],
+    given=[smooth, *compression, convex],
     rests_on=["thmE6", "thmE6.eq88", "cond78"],
     note="FedCOMGATE on f(w) + (phi/2) ||w||^2.  (90) prints mu, which the proof replaces by phi = 1/sqrt(m tau); it is "
     "read so here, with the theorem's step size.  kappa is not defined; it is a symbol of its own.  (94) to (96) print "
     "the regularised objective on the left side, (92) once lambda for phi.  (95) keeps the sum that (88) bounds.",
 )
 fedcom.corollary(
-    "corE10",
-    "Section E.3, Corollary E.10",
-    Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),
+    name="corE10",
+    place="Section E.3, Corollary E.10",
+    claim=Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),
     when=[gamma >= sqrt(m * tau)],
-    assumes=[smooth, *compression, convex],
+    given=[smooth, *compression, convex],
     rests_on=["thmE9"],
 )

@@ -17,9 +17,11 @@ from fedtheory.theory.statement import Relations
 E = Expectation
 
 problem = fedcom.setting(
-    "problem",
-    "Problem (main paper)",
-    Relations((equal(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"),
+    name="problem",
+    place="Problem (main paper)",
+    claim=Relations(
+        (equal(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"
+    ),
     note="Reconstructed.",
     gives={Property.EQUAL_WEIGHTS: ()},
 )
@@ -27,9 +29,9 @@ problem = fedcom.setting(
 # Assumptions; 1 to 5 are in the main paper, to which the supplement refers
 
 smooth = fedcom.assumption(
-    "asm1",
-    "Assumption 1 (main paper)",
-    Relations(
+    name="asm1",
+    place="Assumption 1 (main paper)",
+    claim=Relations(
         (Le(Norm(Grad(f_j, u) - Grad(f_j, v)), L * Norm(u - v)),),
         "every f_j is differentiable and L-smooth; f is bounded below",
     ),
@@ -37,9 +39,11 @@ smooth = fedcom.assumption(
     gives={Property.SMOOTH: (L,), Property.BOUNDED_BELOW: ()},
 )
 compressed = fedcom.assumption(
-    "asm2",
-    "Assumption 2 (main paper)",
-    Relations((equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
+    name="asm2",
+    place="Assumption 2 (main paper)",
+    claim=Relations(
+        (equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"
+    ),
     note="Reconstructed from (11), (51), (114).  It does not say how the clients' compressors depend on each other.",
     gives={Property.COMPRESSOR: (q,)},
 )
@@ -73,24 +77,24 @@ def _unbiased(of: Symbol) -> tuple[Relational, ...]:
 
 
 homogeneous = fedcom.assumption(
-    "asm3",
-    "Assumption 3 (main paper), homogeneous",
-    Relations(_unbiased(f), "f_j = f for every client; mini-batches are independent"),
+    name="asm3",
+    place="Assumption 3 (main paper), homogeneous",
+    claim=Relations(_unbiased(f), "f_j = f for every client; mini-batches are independent"),
     note="Reconstructed.",
     gives={**_NOISE, Property.HOMOGENEOUS: ()},
 )
 heterogeneous = fedcom.assumption(
-    "asm4",
-    "Assumption 4 (main paper), heterogeneous",
-    Relations(_unbiased(f_j), "for every client j; mini-batches are independent"),
+    name="asm4",
+    place="Assumption 4 (main paper), heterogeneous",
+    claim=Relations(_unbiased(f_j), "for every client j; mini-batches are independent"),
     note="Reconstructed.",
     gives=_NOISE,
 )
 _x = IndexedBase("x", real=True)
 gap_of_compression = fedcom.assumption(
-    "asm5",
-    "Assumption 5 (main paper)",
-    Relations(
+    name="asm5",
+    place="Assumption 5 (main paper)",
+    claim=Relations(
         (
             Le(
                 E(Norm(Sum(Value(Q, _x[j]), (j, 1, m)) / m) ** 2 - Norm(Value(Q, Sum(_x[j], (j, 1, m)) / m)) ** 2),
@@ -103,18 +107,18 @@ gap_of_compression = fedcom.assumption(
     gives={Property.COMPRESSION_DRIFT: (G_q,)},
 )
 polyak = fedcom.assumption(
-    "asm6",
-    "Section C, Assumption 6",
-    Relations(
+    name="asm6",
+    place="Section C, Assumption 6",
+    claim=Relations(
         (Ge(Rational(1, 2) * Norm(Grad(f, w)) ** 2, mu * (Value(f, w) - Value(f, w_star))),),
         "Polyak-Lojasiewicz, for all w",
     ),
     gives={Property.POLYAK: (mu,)},
 )
 strongly_convex = fedcom.assumption(
-    "asm7",
-    "Section C, Assumption 7",
-    Relations(
+    name="asm7",
+    place="Section C, Assumption 7",
+    claim=Relations(
         (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
         "for all u, v",
     ),
@@ -134,18 +138,18 @@ convex = fedcom.correct(
 # Algorithms
 
 fedcom.algorithm(
-    "alg1",
-    "Algorithm 1 (main paper), FedCOM(R, tau, eta, gamma)",
-    algorithms.ALG1,
+    name="alg1",
+    place="Algorithm 1 (main paper), FedCOM(R, tau, eta, gamma)",
+    claim=algorithms.ALG1,
     also=[
         Relations((equal(w_r - w_end, eta * g_sum), equal(w_next, w_r - gamma * eta * message_mean)), "(23) and (24)"),
     ],
     note="Reconstructed from (23), (24); the lower limit 'c=0, r' of (24) is read as c=0.",
 )
 gate = fedcom.algorithm(
-    "alg2",
-    "Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
-    algorithms.ALG2,
+    name="alg2",
+    place="Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
+    claim=algorithms.ALG2,
     also=[Relations((equal(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
     note="Reconstructed from Algorithm 4 with all clients, (49), and items 1 to 8 of the proof of Theorem E.4; (49) "
     "writes Delta_j for delta_j.",
@@ -153,35 +157,37 @@ gate = fedcom.algorithm(
 )
 fedcom.background = (problem, gate)
 fedcom.algorithm(
-    "alg3",
-    "Section B.1, Algorithm 3, FedGATE(R, tau, eta, gamma)",
-    algorithms.ALG3,
+    name="alg3",
+    place="Section B.1, Algorithm 3, FedGATE(R, tau, eta, gamma)",
+    claim=algorithms.ALG3,
     note="wbar^(r) of the listing is v_j^(r) here.  In Option I the clients compute line 12, in Option II the server.",
 )
 fedcom.algorithm(
-    "alg3.option1",
-    "Section B.1, Algorithm 3, Option I",
-    Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"),
+    name="alg3.option1",
+    place="Section B.1, Algorithm 3, Option I",
+    claim=Relations(
+        (equal(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"
+    ),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
 fedcom.algorithm(
-    "alg3.option2",
-    "Section B.1, Algorithm 3, Option II",
-    Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
+    name="alg3.option2",
+    place="Section B.1, Algorithm 3, Option II",
+    claim=Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
 fedcom.algorithm(
-    "alg4",
-    "Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
-    algorithms.ALG4,
+    name="alg4",
+    place="Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
+    claim=algorithms.ALG4,
     note="The sum of line 9 is printed over j = 1 ... m; only the clients in S^(r) have sent a message.",
 )
 fedcom.algorithm(
-    "alg5",
-    "Section B.2, FedCOMGATE with sparsification and memory, (8), (9)",
-    algorithms.ALG5,
+    name="alg5",
+    place="Section B.2, FedCOMGATE with sparsification and memory, (8), (9)",
+    claim=algorithms.ALG5,
     note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are the steps of "
     "Algorithm 3.  nu_j^(0) is not printed; 0 is assumed.",
 )
@@ -200,9 +206,9 @@ _items = (
     equal(g_Q_mean, -eta * g_sum_mean),
 )
 fedcom.identity(
-    "thmE4.items",
-    "Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
-    Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),
+    name="thmE4.items",
+    place="Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
+    claim=Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),
     rests_on=["alg2"],
     note="Item 6 has Q(-sum d) first, which is -Delta_q, then Q(sum d).  (63) has two lines, of opposite signs, and counts "
     "the update by the round of its result; here it goes from r to r+1.  The last relation is (25) with the step as defined "

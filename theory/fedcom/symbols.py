@@ -6,10 +6,10 @@ writes p for the number of clients, the rest of the paper m; here it is m throug
 
 from __future__ import annotations
 
-from fedtheory.theory.statement import PrintedPaper
+from fedtheory.theory.statement import Paper
 from fedtheory.theory.symbols import declare as _declare
 
-fedcom = PrintedPaper(
+fedcom = Paper(
     "fedcom",
     "Federated Learning with Compression: Unified Analysis and Sharp Guarantees (supplement)",
     "Farzin Haddadpour, Mohammad Mahdi Kamani, Aryan Mokhtari and Mehrdad Mahdavi, AISTATS 2021",

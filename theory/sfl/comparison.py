@@ -18,9 +18,9 @@ faster = (
 steep = implied(mu > 0, "implied: strongly convex")
 
 sfl.table(
-    "table1",
-    "Section 3.3, Table 1",
-    Words(
+    name="table1",
+    place="Section 3.3, Table 1",
+    claim=Words(
         "Upper bounds in the strongly convex case, absolute constants and polylogarithmic factors omitted: SGD, PFL "
         "(three results), SFL. All results are for heterogeneous settings."
     ),
@@ -28,16 +28,16 @@ sfl.table(
     note="D = x^(0) - x^* as printed, without the norm.",
 )
 sfl.table(
-    "table1.sgd",
-    "Table 1, SGD (Stich 2019b)",
-    soft_order(gap, noise=sigma**2 / (mu * M * K * R), optimisation=L * D**2 * exp(-mu * R / L)),
+    name="table1.sgd",
+    place="Table 1, SGD (Stich 2019b)",
+    claim=soft_order(gap, noise=sigma**2 / (mu * M * K * R), optimisation=L * D**2 * exp(-mu * R / L)),
     when=[curved],
     note="(1) SGD with a large mini-batch: sigma^2 replaced by sigma^2/(MK).",
 )
 sfl.table(
-    "table1.pfl_karimireddy",
-    "Table 1, PFL (Karimireddy et al. 2020)",
-    soft_order(
+    name="table1.pfl_karimireddy",
+    place="Table 1, PFL (Karimireddy et al. 2020)",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * M * K * R),
         noise_drift=L * sigma**2 / (mu**2 * K * R**2),
@@ -49,9 +49,9 @@ sfl.table(
     "right), 'equivalent to Assumption 3a'; no global learning rate.",
 )
 sfl.table(
-    "table1.pfl_koloskova",
-    "Table 1, PFL (Koloskova et al. 2020)",
-    soft_order(
+    name="table1.pfl_koloskova",
+    place="Table 1, PFL (Koloskova et al. 2020)",
+    claim=soft_order(
         gap,
         noise=sigma_star**2 / (mu * M * K * R),
         noise_drift=L * sigma_star**2 / (mu**2 * K * R**2),
@@ -63,9 +63,9 @@ sfl.table(
     "the assumption on stochasticity is Assumption 2).",
 )
 sfl.table(
-    "table1.pfl_thm2",
-    "Table 1, PFL, Theorem 2",
-    soft_order(
+    name="table1.pfl_thm2",
+    place="Table 1, PFL, Theorem 2",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * M * K * R),
         noise_drift=L * sigma**2 / (mu**2 * K * R**2),
@@ -73,14 +73,14 @@ sfl.table(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved, long_enough],
-    assumes=[*convex_cases, independent],
+    given=[*convex_cases, independent],
     rests_on=["cor2.strongly_convex"],
     note=faster,
 )
 sfl.table(
-    "table1.sfl_thm1",
-    "Table 1, SFL, Theorem 1",
-    soft_order(
+    name="table1.sfl_thm1",
+    place="Table 1, SFL, Theorem 1",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * M * K * R),
         noise_drift=L * sigma**2 / (mu**2 * M * K * R**2),
@@ -88,15 +88,15 @@ sfl.table(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved, long_enough],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["cor1.strongly_convex"],
     note=faster,
 )
 
 sfl.order(
-    "eq10",
-    "Section 3.3, (10), PFL with partial participation",
-    soft_order(
+    name="eq10",
+    place="Section 3.3, (10), PFL with partial participation",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * S * K * R),
         sampling=zeta_star**2 / (mu * R) * (M - S) / (S * (M - 1)),
@@ -105,14 +105,14 @@ sfl.order(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved, long_enough, *sampled],
-    assumes=[*convex_cases, independent],
+    given=[*convex_cases, independent],
     rests_on=["eq72"],
     note=faster,
 )
 sfl.order(
-    "eq11",
-    "Section 3.3, (11), SFL with partial participation",
-    soft_order(
+    name="eq11",
+    place="Section 3.3, (11), SFL with partial participation",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * S * K * R),
         sampling=zeta_star**2 / (mu * R) * (M - S) / (S * (M - 1)),
@@ -121,7 +121,7 @@ sfl.order(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved, long_enough, *sampled],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["eq43"],
     note=faster,
 )
@@ -136,9 +136,9 @@ def _row(name: str) -> Expr:
 
 
 sfl.claim(
-    "claim.rate",
-    "Section 3.2, 'Convergence rate'",
-    Words(
+    name="claim.rate",
+    place="Section 3.2, 'Convergence rate'",
+    claim=Words(
         "For sufficiently large R the first term determines the rate: O~(1/(MKR)) strongly convex, O(1/sqrt(MKR)) general "
         "convex, O(1/sqrt(MKR)) non-convex.",
         (1 / (M * K * R), 1 / sqrt(M * K * R), 1 / sqrt(M * K * R)),
@@ -146,9 +146,9 @@ sfl.claim(
     rests_on=["cor1.strongly_convex", "cor1.general_convex", "cor1.nonconvex"],
 )
 sfl.claim(
-    "claim.sfl_better",
-    "Section 3.3",
-    Words(
+    name="claim.sfl_better",
+    place="Section 3.3",
+    claim=Words(
         "The upper bound of SFL is better than that of PFL, with an advantage of 1/M on the second and third terms "
         "(1/S with partial participation).",
         (1 / M, 1 / S),
@@ -156,18 +156,18 @@ sfl.claim(
     rests_on=["table1.sfl_thm1", "table1.pfl_thm2", "eq10", "eq11"],
 )
 sfl.claim(
-    "claim.minibatch",
-    "Section 3.3",
-    Words(
+    name="claim.minibatch",
+    place="Section 3.3",
+    claim=Words(
         "The upper bounds of both PFL and SFL are worse than that of Minibatch SGD.",
         tuple(Ge(_row(name), _row("sgd")) for name in ("pfl_thm2", "sfl_thm1")),
     ),
     rests_on=["table1.sgd", "table1.pfl_thm2", "table1.sfl_thm1"],
 )
 sfl.claim(
-    "claim.sgd_rr",
-    "Section 3.2, 'SGD-RR vs. SFL'",
-    Words(
+    name="claim.sgd_rr",
+    place="Section 3.2, 'SGD-RR vs. SFL'",
+    claim=Words(
         "With K = 1 and sigma = 0 the SFL bound becomes the first formula; SGD-RR (Mishchenko et al. 2020, Corollary 1) "
         "has E||x^(R) - x*||^2 of the order of the second, with an advantage on the second term only. The bound matches "
         "the lower bound (third formula, Cha et al. 2023, Theorem 3.1); the general convex and non-convex bounds match "
@@ -181,9 +181,9 @@ sfl.claim(
     rests_on=["cor1.strongly_convex"],
 )
 sfl.claim(
-    "claim.local_steps",
-    "Section 3.2, 'Effect of local steps'",
-    Words(
+    name="claim.local_steps",
+    place="Section 3.2, 'Effect of local steps'",
+    claim=Words(
         "Local updates help with a small enough learning rate. When sigma^2/(mu M K R) <= L zeta_*^2/(mu^2 M R^2) the "
         "latter is dominant and does not depend on K: beyond K of the order (sigma^2/zeta_*^2)(mu/L) R more local steps "
         "do not help the dominant term.",
@@ -196,9 +196,9 @@ sfl.claim(
     rests_on=["cor1.strongly_convex"],
 )
 sfl.claim(
-    "claim.cyclic",
-    "Appendix B, FL with cyclic client participation (Cho et al. 2023)",
-    Words(
+    name="claim.cyclic",
+    place="Appendix B, FL with cyclic client participation (Cho et al. 2023)",
+    claim=Words(
         "Cho et al.'s Theorem 2, specialised, gives PFL the order of the first formula and SFL that of the second: no "
         "clear advantage of SFL.",
         (
@@ -209,9 +209,9 @@ sfl.claim(
     when=[steep],
 )
 sfl.claim(
-    "claim.malinovsky",
-    "Appendix B, FL with shuffling client participation (Malinovsky et al. 2023)",
-    Words(
+    name="claim.malinovsky",
+    place="Appendix B, FL with shuffling client participation (Malinovsky et al. 2023)",
+    claim=Words(
         "Malinovsky et al.'s bound is of the order of the first formula with eta <= 1/L; Theorem 1 (sigma = 0) of the "
         "second with eta <= 1/(LMK): they almost match.",
         (
@@ -224,9 +224,9 @@ sfl.claim(
     note="The condition belongs to the second formula.  Theorem 1 has eta <= 1/(6LMK) and half the exponent.",
 )
 sfl.claim(
-    "claim.limitation",
-    "Section 4.1, 'Limitation and intuitive explanation'",
-    Words(
+    name="claim.limitation",
+    place="Section 4.1, 'Limitation and intuitive explanation'",
+    claim=Words(
         "The bounds suggest that SFL outperforms PFL whatever the heterogeneity, the simulations show it in extremely "
         "heterogeneous settings only; PFL performs much better than its bounds suggest at moderate heterogeneity (Wang "
         "et al. 2022)."

@@ -74,7 +74,7 @@ sfl.correct(
         Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2
     ),
     suffix="cubic",
-    assumes=[lemma7_cubic],
+    given=[lemma7_cubic],
     when=[*contracting, _long],
     where={},
     rests_on=["lemma7.cubic", "lemma7.WT"],
@@ -90,7 +90,7 @@ sfl.correct(
         third_order=(3 + _log**2) * c2 / (a * T) ** 2,
     ),
     suffix="cubic",
-    assumes=[lemma7_cubic],
+    given=[lemma7_cubic],
     when=[
         implied(a < d, "needed: the weights are finite at gamma = 1/d"),
         d / (2 * a) <= T + 1,
@@ -174,7 +174,7 @@ sfl.correct(
         sampling=Rational(3, 2) * L * S**2 * K**2 * eta**2 * _spread,
     ),
     when=sampled,
-    assumes=[unbiased, variance, heterogeneity],
+    given=[unbiased, variance, heterogeneity],
     rests_on=["lemma1", "eq15", "lemma3.swor"],
 )
 sfl.correct(
@@ -188,7 +188,7 @@ sfl.correct(
         drift=L**2 * eta / 2 * E_r,
     ),
     when=[eta <= 1 / (6 * L * S * K), *sampled],
-    assumes=_descending,
+    given=_descending,
     rests_on=["step.eq49", "step.eq50.corrected", "step.eq51.corrected", "eq33"],
     note=_only_descending,
 )
@@ -283,11 +283,11 @@ sfl.correct(
         drift=L**2 * eta / 2 * Ecal_r,
     ),
     when=[eta <= 1 / (6 * L * K), *sampled],
-    assumes=[*_descending, independent],
+    given=[*_descending, independent],
     rests_on=["alg2", "eq16", "lemma1", "lemma3.mean", "lemma3.swor", "eq15", "eq68"],
     note=_only_descending,
 )
-sfl.correct("lemma14", assumes=[smooth, unbiased, variance, heterogeneity], note="Under Assumption 3a.")
+sfl.correct("lemma14", given=[smooth, unbiased, variance, heterogeneity], note="Under Assumption 3a.")
 sfl.correct(
     "step.eq80_recursion",
     at_most(

@@ -14,22 +14,22 @@ xi, ei = IndexedBase("x_seq", real=True)[i], IndexedBase("e", real=True)[i]  # L
 units = IndexedBase("x_pi", real=True)  # Lemmas 3, 4
 
 sfl.lemma(
-    "lemma1",
-    "Appendix C.3, Lemma 1, (20)",
-    Relations(
+    name="lemma1",
+    place="Appendix C.3, Lemma 1, (20)",
+    claim=Relations(
         (
             equal(E(Norm(Sum(xi - ei, (i, 1, n))) ** 2), Sum(E(Norm(xi - ei) ** 2), (i, 1, n))),
             Le(Sum(E(Norm(xi - ei) ** 2), (i, 1, n)), n * sigma**2),
         ),
         "x_i a function of xi_1 ... xi_i with conditional expectation e_i and conditional variance at most sigma^2",
     ),
-    assumes=[unbiased, variance],
+    given=[unbiased, variance],
 )
 
 sfl.lemma(
-    "lemma2",
-    "Appendix C.3, Lemma 2, (21)",
-    Relations(
+    name="lemma2",
+    place="Appendix C.3, Lemma 2, (21)",
+    claim=Relations(
         (
             Ge(
                 Inner(Grad(h, x), z - y),
@@ -39,7 +39,7 @@ sfl.lemma(
         "h L-smooth and mu-strongly convex; any x, y, z",
     ),
     when=[implied(mu <= L, "implied: an L-smooth function is mu-strongly convex with mu <= L")],
-    assumes=[smooth, cases],
+    given=[smooth, cases],
     rests_on=["three_point", "eq15", "eq16", "eq19"],
 )
 
@@ -48,9 +48,9 @@ sfl.lemma(
 _sampling = [implied(n >= 2, "implied: the printed n - 1 divides")]
 
 sfl.lemma(
-    "lemma3",
-    "Appendix C.3, Lemma 3",
-    Words(
+    name="lemma3",
+    place="Appendix C.3, Lemma 3",
+    claim=Words(
         "Sampling s of n fixed units leaves the mean unbiased; the sample mean has variance zeta^2/s with "
         "replacement and (n-s)/(s(n-1)) zeta^2 without, zeta^2 the population variance.",
         (zeta**2 / s, (n - s) / (s * (n - 1)) * zeta**2),
@@ -60,33 +60,33 @@ sfl.lemma(
     "the proof. The statement consists of lemma3.mean, lemma3.swr and lemma3.swor.",
 )
 sfl.lemma(
-    "lemma3.mean",
-    "Appendix C.3, Lemma 3, (22) and (23), left",
-    Relations((equal(E(xbar_pi), xbar),), "with and without replacement"),
+    name="lemma3.mean",
+    place="Appendix C.3, Lemma 3, (22) and (23), left",
+    claim=Relations((equal(E(xbar_pi), xbar),), "with and without replacement"),
 )
 sfl.lemma(
-    "lemma3.swr",
-    "Appendix C.3, Lemma 3, (22)",
-    equal_to(var_swr, variance=zeta**2 / s),
+    name="lemma3.swr",
+    place="Appendix C.3, Lemma 3, (22)",
+    claim=equal_to(var_swr, variance=zeta**2 / s),
     rests_on=["lemma3.mean"],
 )
 sfl.lemma(
-    "lemma3.swor",
-    "Appendix C.3, Lemma 3, (23)",
-    equal_to(var_swor, variance=(n - s) / (s * (n - 1)) * zeta**2),
+    name="lemma3.swor",
+    place="Appendix C.3, Lemma 3, (23)",
+    claim=equal_to(var_swor, variance=(n - s) / (s * (n - 1)) * zeta**2),
     when=[*_sampling, implied(s <= n, "implied: without replacement")],
     rests_on=["lemma3.mean", "lemma3.cov"],
 )
 sfl.lemma(
-    "lemma3.cov",
-    "Appendix C.3, proof of Lemma 3, (24)",
-    equal_to(cov_pq, covariance=-(zeta**2) / (n - 1)),
+    name="lemma3.cov",
+    place="Appendix C.3, proof of Lemma 3, (24)",
+    claim=equal_to(cov_pq, covariance=-(zeta**2) / (n - 1)),
     when=[implied(n >= 2, "implied: two different draws")],
 )
 sfl.lemma(
-    "lemma3.ratio",
-    "Appendix C.3, end of the proof of Lemma 3",
-    Words(
+    name="lemma3.ratio",
+    place="Appendix C.3, end of the proof of Lemma 3",
+    claim=Words(
         "When n is infinite (or large enough), the ratio of the variances without and with replacement (the first formula) "
         "is about the second.",
         ((n - s) / (n - 1), 1 - s / n),
@@ -103,16 +103,16 @@ partial_sums_most = sfl.symbol(
 )
 
 sfl.lemma(
-    "lemma4",
-    "Appendix C.3, Lemma 4, (25)",
-    at_most(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
+    name="lemma4",
+    place="Appendix C.3, Lemma 4, (25)",
+    claim=at_most(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
     when=[S <= M],
     rests_on=["lemma4.lhs", "lemma4.rhs", "lemma4.sum", "lemma4.closed_form"],
 )
 sfl.definition(
-    "lemma4.lhs",
-    "Appendix C.3, Lemma 4, left side of (25)",
-    Relations(
+    name="lemma4.lhs",
+    place="Appendix C.3, Lemma 4, left side of (25)",
+    claim=Relations(
         (
             equal(
                 partial_sums,
@@ -128,16 +128,16 @@ sfl.definition(
     note="Conditions of Lemma 3 with n = M, without replacement; b_mk(i) = K-1 for i <= m-1, k-1 for i = m.",
 )
 sfl.definition(
-    "lemma4.rhs",
-    "Appendix C.3, Lemma 4, right side of (25)",
-    equal_to(partial_sums_most, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
+    name="lemma4.rhs",
+    place="Appendix C.3, Lemma 4, right side of (25)",
+    claim=equal_to(partial_sums_most, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
     when=_four,
     note="A name for the right side; sfl.lemma4 says that the left side is at most this.",
 )
 sfl.step(
-    "lemma4.term",
-    "Appendix C.3, proof of Lemma 4, after (26)",
-    equal_to(
+    name="lemma4.term",
+    place="Appendix C.3, proof of Lemma 4, after (26)",
+    claim=equal_to(
         partial_sum,
         earlier_clients=(m - 1) * (M - (m - 1)) / (M - 1) * K**2 * zeta**2,
         own_steps=k**2 * zeta**2,
@@ -147,9 +147,9 @@ sfl.step(
     rests_on=["lemma3.swor", "lemma3.cov"],
 )
 sfl.step(
-    "lemma4.sum",
-    "Appendix C.3, proof of Lemma 4",
-    equal_to(
+    name="lemma4.sum",
+    place="Appendix C.3, proof of Lemma 4",
+    claim=equal_to(
         partial_sums,
         first=M * K**3 * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)),
         second=-(K**3) * zeta**2 / (M - 1) * Sum((m - 1) ** 2, (m, 1, S)),
@@ -161,9 +161,9 @@ sfl.step(
     note="As printed: k^2 under the last sum, but lemma4.term sums k.",
 )
 sfl.step(
-    "lemma4.closed_form",
-    "Appendix C.3, end of the proof of Lemma 4",
-    equal_to(
+    name="lemma4.closed_form",
+    place="Appendix C.3, end of the proof of Lemma 4",
+    claim=equal_to(
         partial_sums,
         first=Rational(1, 2) * S * K**2 * (S * K - 1),
         second=-Rational(1, 6) * S * K * (K**2 - 1),
@@ -182,19 +182,19 @@ _long = 1 / (2 * a * gamma) <= (T + 1)
 _finite = implied(a * gamma < 1, "implied: the weights (1 - a gamma)^-(t+1) are finite")
 
 lemma7 = sfl.assumption(
-    "lemma7",
-    "Appendix D.1.3, Lemma 7, (37)",
-    at_most(r_next, previous=(1 - a * gamma) * r_t, progress=-b * gamma * s_t, noise=c * gamma**2),
+    name="lemma7",
+    place="Appendix D.1.3, Lemma 7, (37)",
+    claim=at_most(r_next, previous=(1 - a * gamma) * r_t, progress=-b * gamma * s_t, noise=c * gamma**2),
     when=_gamma,
     note="The hypothesis (37) of the lemma, for a constant step size gamma; its conclusions are lemma7.eq38 and "
     "lemma7.eq39. (r_t), (s_t) non-negative, b > 0, a, c >= 0, d > 0.",
 )
 sfl.lemma(
-    "lemma7.eq38",
-    "Appendix D.1.3, Lemma 7, (38)",
-    at_most(Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), noise=c * gamma),
+    name="lemma7.eq38",
+    place="Appendix D.1.3, Lemma 7, (38)",
+    claim=at_most(Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), noise=c * gamma),
     when=[*_gamma, implied(a > 0, "implied by the condition on T"), _finite, _long],
-    assumes=[lemma7],
+    given=[lemma7],
     where={middle: 3 * a * r0 * (1 - a * gamma) ** (T + 1) + c * gamma},
     rests_on=["lemma7", "lemma7.eq40", "lemma7.WT"],
     note="Printed as a chain Psi_T <= middle <= the last expression, and 'there exists a constant learning rate gamma'.  "
@@ -203,9 +203,9 @@ sfl.lemma(
 _choice = Min(log(Max(2, a**2 * r0 * T / c)) / (a * T), 1 / d)
 
 sfl.lemma(
-    "lemma7.eq39",
-    "Appendix D.1.3, Lemma 7, (39)",
-    soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
+    name="lemma7.eq39",
+    place="Appendix D.1.3, Lemma 7, (39)",
+    claim=soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
     when=[
         *_gamma,
         _long,
@@ -213,22 +213,22 @@ sfl.lemma(
         implied(c > 0, "implied: c divides"),
         implied(a < d, "implied: the weights are finite at gamma = 1/d"),
     ],
-    assumes=[lemma7],
+    given=[lemma7],
     where={gamma: _choice},
     rests_on=["lemma7.eq38", "lemma7.tuning"],
 )
 sfl.step(
-    "lemma7.eq40",
-    "Appendix D.1.3, proof of Lemma 7, (40)",
-    at_most(Psi_T, optimisation=r0 / (gamma * W_T), noise=c * gamma),
+    name="lemma7.eq40",
+    place="Appendix D.1.3, proof of Lemma 7, (40)",
+    claim=at_most(Psi_T, optimisation=r0 / (gamma * W_T), noise=c * gamma),
     when=[*_gamma, _finite],
-    assumes=[lemma7],
+    given=[lemma7],
     rests_on=["lemma7"],
 )
 sfl.step(
-    "lemma7.WT",
-    "Appendix D.1.3, proof of Lemma 7",
-    Relations(
+    name="lemma7.WT",
+    place="Appendix D.1.3, proof of Lemma 7",
+    claim=Relations(
         (
             equal(W_T, (1 - a * gamma) ** (-(T + 1)) * (1 - (1 - a * gamma) ** (T + 1)) / (a * gamma)),
             Le((1 - a * gamma) ** (T + 1), exp(-a * gamma * (T + 1))),
@@ -242,9 +242,9 @@ sfl.step(
     when=[*_gamma, _finite, _long],
 )
 sfl.step(
-    "lemma7.tuning",
-    "Appendix D.1.3, end of the proof of Lemma 7",
-    equal_to(gamma, choice=_choice),
+    name="lemma7.tuning",
+    place="Appendix D.1.3, end of the proof of Lemma 7",
+    claim=equal_to(gamma, choice=_choice),
     when=[
         a <= d,
         implied(T >= 1, "implied: T divides"),
@@ -257,24 +257,26 @@ sfl.step(
 # Lemma 8
 
 lemma8 = sfl.assumption(
-    "lemma8",
-    "Appendix D.2.1, Lemma 8",
-    at_most(r_next, previous=r_t, progress=-b * gamma * s_t, second_order=c1 * gamma**2, third_order=c2 * gamma**3),
+    name="lemma8",
+    place="Appendix D.2.1, Lemma 8",
+    claim=at_most(
+        r_next, previous=r_t, progress=-b * gamma * s_t, second_order=c1 * gamma**2, third_order=c2 * gamma**3
+    ),
     when=[gamma <= 1 / d],
     note="The hypothesis of the lemma, for a constant step size gamma; its conclusions are lemma8.eq44, lemma8.eq45.",
 )
 sfl.lemma(
-    "lemma8.eq44",
-    "Appendix D.2.1, Lemma 8, (44)",
-    at_most(Psi_T, optimisation=r0 / (gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2),
+    name="lemma8.eq44",
+    place="Appendix D.2.1, Lemma 8, (44)",
+    claim=at_most(Psi_T, optimisation=r0 / (gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2),
     when=[gamma <= 1 / d],
-    assumes=[lemma8],
+    given=[lemma8],
     rests_on=["lemma8"],
 )
 sfl.lemma(
-    "lemma8.eq45",
-    "Appendix D.2.1, Lemma 8, (45)",
-    at_most(
+    name="lemma8.eq45",
+    place="Appendix D.2.1, Lemma 8, (45)",
+    claim=at_most(
         Psi_T,
         second_order=2 * c1 ** Rational(1, 2) * (r0 / (T + 1)) ** Rational(1, 2),
         third_order=2 * c2 ** Rational(1, 3) * (r0 / (T + 1)) ** Rational(2, 3),
@@ -291,7 +293,7 @@ sfl.lemma(
             1 / d,
         )
     },
-    assumes=[lemma8],
+    given=[lemma8],
     rests_on=["lemma8.eq44"],
     note="'By tuning the learning rate': for some gamma in (0, 1/d].  The printed choice is 0 at r_0 = 0, and divides by "
     "zero at c_1 = 0 or c_2 = 0; there the square or the cube root counts as infinite.",

@@ -48,9 +48,9 @@ _third, _two_thirds, _half = Rational(1, 3), Rational(2, 3), Rational(1, 2)
 # E.1: strongly convex
 
 sfl.lemma(
-    "lemma11",
-    "Appendix E.1.1, Lemma 11, (62)",
-    at_most(
+    name="lemma11",
+    place="Appendix E.1.1, Lemma 11, (62)",
+    claim=at_most(
         dist2_next,
         contraction=(1 - mu * K * eta / 2) * dist2,
         noise=4 * K * eta**2 * sigma**2 / S,
@@ -59,25 +59,25 @@ sfl.lemma(
         drift=Rational(8, 3) * L * eta * Ecal_r,
     ),
     when=[*_small, curved, *sampled],
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["alg2", "lemma1", "lemma2", "lemma3.swor", "eq15", "eq18", "eq68"],
 )
 sfl.definition(
-    "eq68",
-    "Appendix E.1.2, (68)",
-    Relations((equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
+    name="eq68",
+    place="Appendix E.1.2, (68)",
+    claim=Relations((equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
 )
 sfl.lemma(
-    "lemma12",
-    "Appendix E.1.2, Lemma 12, (69)",
-    at_most(
+    name="lemma12",
+    place="Appendix E.1.2, Lemma 12, (69)",
+    claim=at_most(
         Ecal_r,
         noise=Rational(9, 4) * K**2 * eta**2 * sigma**2,
         heterogeneity=Rational(3, 2) * K**3 * eta**2 * zeta_star**2,
         gap=3 * L * K**3 * eta**2 * D_F,
     ),
     when=_small,
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["alg2", "eq68", "lemma1", "eq15", "eq18"],
     note="The proof prints '=' instead of '<=' for the sum over m and k, and loses the sum over k after the bound K^2/2.",
 )
@@ -96,12 +96,12 @@ def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
 
 
 sfl.step(
-    "eq70",
-    "Appendix E.1.3, (70)",
-    at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
+    name="eq70",
+    place="Appendix E.1.3, (70)",
+    claim=at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (70)"), curved, *sampled],
     where={eta_tilde: K * eta},
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["lemma11", "lemma12"],
 )
 
@@ -115,12 +115,12 @@ convex_errors = {
 }
 
 sfl.bound(
-    "eq71",
-    "Appendix E.1.3, (71), partial participation",
-    at_most(gap, optimisation=linear, **convex_errors),
+    name="eq71",
+    place="Appendix E.1.3, (71), partial participation",
+    claim=at_most(gap, optimisation=linear, **convex_errors),
     when=[*strongly_convex_step, curved, *sampled],
     where={eta_tilde: K * eta, w_r: growing},
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["eq70", "lemma7.eq38", "eq14"],
     applies=Application(
         "sfl.lemma7",
@@ -131,9 +131,9 @@ sfl.bound(
     "gives R + 1: the printed bound is larger.",
 )
 sfl.order(
-    "eq72",
-    "Appendix E.1.3, (72), partial participation",
-    soft_order(
+    name="eq72",
+    place="Appendix E.1.3, (72), partial participation",
+    claim=soft_order(
         gap,
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
         noise=sigma**2 / (mu * S * K * R),
@@ -142,7 +142,7 @@ sfl.order(
         heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
     ),
     when=[curved, long_enough, *sampled],
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["eq71", "lemma7.eq39"],
     note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.  The range of eta_tilde, and with it R >= 6 L / mu, "
     "comes from Theorem 2 and Corollary 2, as for (71).",
@@ -151,12 +151,12 @@ sfl.order(
 # E.2: general convex
 
 sfl.bound(
-    "eq73",
-    "Appendix E.2.1, (73), partial participation",
-    at_most(gap, optimisation=sublinear, **convex_errors),
+    name="eq73",
+    place="Appendix E.2.1, (73), partial participation",
+    claim=at_most(gap, optimisation=sublinear, **convex_errors),
     when=[eta_tilde <= 1 / (6 * L), *sampled],
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["eq70", "lemma8.eq44", "eq14"],
     applies=Application(
         "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
@@ -165,9 +165,9 @@ sfl.bound(
     "claim of the strongly convex case' (as printed, after (74)); the general convex case is meant.",
 )
 sfl.order(
-    "eq74",
-    "Appendix E.2.1, (74), partial participation",
-    order(
+    name="eq74",
+    place="Appendix E.2.1, (74), partial participation",
+    claim=order(
         gap,
         noise=sigma * D / sqrt(S * K * R),
         sampling=sqrt(1 - S / M) * zeta_star * D / sqrt(S * R),
@@ -176,7 +176,7 @@ sfl.order(
         optimisation=L * D**2 / R,
     ),
     when=[*few, away_from_optimum],
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["eq73", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, smaller by a factor of at most 2.",
 )
@@ -184,39 +184,39 @@ sfl.order(
 # E.3: non-convex
 
 sfl.lemma(
-    "lemma13",
-    "Appendix E.3, Lemma 13, (75)",
-    at_most(
+    name="lemma13",
+    place="Appendix E.3, Lemma 13, (75)",
+    claim=at_most(
         descent,
         progress=-K * eta / 2 * grad_sq,
         noise=L * K * eta**2 * sigma**2 / S,
         drift=L**2 * eta / 2 * Ecal_r,
     ),
     when=[*_small, *few],
-    assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum, independent],
+    given=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum, independent],
     rests_on=["alg2", "eq16", "lemma1", "eq15", "eq68"],
     note="Printed with Assumption 3b, which the proof does not use. (77) cites 'Asm. 1' as (50) does; (78) is printed with "
     "L eta^2 instead of L eta^2 / S^2 before its second term.",
 )
 sfl.lemma(
-    "lemma14",
-    "Appendix E.3.1, Lemma 14, (79)",
-    at_most(
+    name="lemma14",
+    place="Appendix E.3.1, Lemma 14, (79)",
+    claim=at_most(
         Ecal_r,
         noise=Rational(9, 4) * K**2 * eta**2 * sigma**2,
         heterogeneity=Rational(3, 2) * K**3 * eta**2 * zeta**2,
         gradient=Rational(3, 2) * K**3 * eta**2 * (beta**2 + 1) * grad_sq,
     ),
     when=_small,
-    assumes=[smooth, unbiased, variance, heterogeneity_at_optimum],
+    given=[smooth, unbiased, variance, heterogeneity_at_optimum],
     rests_on=["alg2", "eq68", "lemma1", "eq15"],
     note="Printed 'Let Assumptions 1, 2, 3b hold'; the section's title, its proof and its symbols say Assumption 3a. The "
     "proof's first display prints grad F(x) in its third term, where grad F_{pi_m}(x) - grad F(x) is meant.",
 )
 sfl.step(
-    "step.eq80_recursion",
-    "Appendix E.3.2, first display",
-    at_most(
+    name="step.eq80_recursion",
+    place="Appendix E.3.2, first display",
+    claim=at_most(
         descent,
         progress=-_third * K * eta * grad_sq,
         noise=L * K * eta**2 * sigma**2 / S,
@@ -224,14 +224,14 @@ sfl.step(
         heterogeneity=Rational(3, 4) * L**2 * K**3 * eta**3 * zeta**2,
     ),
     when=[eta <= 1 / (6 * L * K * (beta + 1)), *few],
-    assumes=in_parallel_nonconvex,
+    given=in_parallel_nonconvex,
     rests_on=["lemma13", "lemma14"],
     note="Printed: 'Substituting (52) into (48)'; (79) into (75) is meant.",
 )
 sfl.bound(
-    "eq80",
-    "Appendix E.3.2, (80), partial participation",
-    at_most(
+    name="eq80",
+    place="Appendix E.3.2, (80), partial participation",
+    claim=at_most(
         min_grad_sq,
         optimisation=nonconvex_sublinear,
         noise=3 * L * eta_tilde * sigma**2 / (S * K),
@@ -240,7 +240,7 @@ sfl.bound(
     ),
     when=[*nonconvex_step, *few],
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
-    assumes=in_parallel_nonconvex,
+    given=in_parallel_nonconvex,
     rests_on=["step.eq80_recursion", "lemma8.eq44"],
     applies=Application(
         "sfl.lemma8",
@@ -258,9 +258,9 @@ sfl.bound(
     "gradients by those of F under 'Asm. 1'.",
 )
 sfl.order(
-    "eq81",
-    "Appendix E.3.2, (81), partial participation",
-    order(
+    name="eq81",
+    place="Appendix E.3.2, (81), partial participation",
+    claim=order(
         min_grad_sq,
         noise=(L * sigma**2 * A) ** _half / sqrt(S * K * R),
         noise_drift=(L**2 * sigma**2 * A**2) ** _third / (K**_third * R**_two_thirds),
@@ -268,7 +268,7 @@ sfl.order(
         optimisation=L * beta * A / R,
     ),
     when=[*few, above_optimum],
-    assumes=in_parallel_nonconvex,
+    given=in_parallel_nonconvex,
     rests_on=["eq80", "lemma8.eq45"],
     note=vanishing,
 )
@@ -288,7 +288,7 @@ theorem(
     when=[*strongly_convex_step, curved],
     weight=growing,
     eta_of=K * eta,
-    assumes=in_parallel,
+    given=in_parallel,
     partial="eq71",
 )
 theorem(
@@ -304,7 +304,7 @@ theorem(
     when=[eta_tilde <= 1 / (6 * L)],
     weight=sympy.Integer(1),
     eta_of=K * eta,
-    assumes=in_parallel,
+    given=in_parallel,
     partial="eq73",
 )
 theorem(
@@ -320,14 +320,14 @@ theorem(
     when=[*nonconvex_step, implied(equal(S, M), "implied: full participation")],
     weight=sympy.Integer(1),
     eta_of=K * eta,
-    assumes=in_parallel_nonconvex,
+    given=in_parallel_nonconvex,
     partial="eq80",
     note="Printed with S in the second term, although the theorem is on full participation; S = M is meant.",
 )
 sfl.corollary(
-    "cor2.strongly_convex",
-    "Corollary 2, (59)",
-    soft_order(
+    name="cor2.strongly_convex",
+    place="Corollary 2, (59)",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * M * K * R),
         noise_drift=L * sigma**2 / (mu**2 * K * R**2),
@@ -335,13 +335,13 @@ sfl.corollary(
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
     ),
     when=[curved, long_enough],
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["thm2.strongly_convex", "lemma7.eq39"],
 )
 sfl.corollary(
-    "cor2.general_convex",
-    "Corollary 2, (60)",
-    order(
+    name="cor2.general_convex",
+    place="Corollary 2, (60)",
+    claim=order(
         gap,
         noise=sigma * D / sqrt(M * K * R),
         noise_drift=(L * sigma**2 * D**4) ** _third / (K**_third * R**_two_thirds),
@@ -349,13 +349,13 @@ sfl.corollary(
         optimisation=L * D**2 / R,
     ),
     when=[away_from_optimum],
-    assumes=in_parallel,
+    given=in_parallel,
     rests_on=["thm2.general_convex", "lemma8.eq45"],
 )
 sfl.corollary(
-    "cor2.nonconvex",
-    "Corollary 2, (61)",
-    order(
+    name="cor2.nonconvex",
+    place="Corollary 2, (61)",
+    claim=order(
         min_grad_sq,
         noise=(L * sigma**2 * A) ** _half / sqrt(M * K * R),
         noise_drift=(L**2 * sigma**2 * A**2) ** _third / (K**_third * R**_two_thirds),
@@ -363,7 +363,7 @@ sfl.corollary(
         optimisation=L * beta * A / R,
     ),
     when=[above_optimum],
-    assumes=in_parallel_nonconvex,
+    given=in_parallel_nonconvex,
     rests_on=["thm2.nonconvex", "lemma8.eq45"],
     note=vanishing,
 )

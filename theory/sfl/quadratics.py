@@ -14,18 +14,20 @@ hess_m = sfl.symbol("hess_m", r"\nabla^2F_m(x)", "Hessian of client m", sfl.symb
 hess = sfl.symbol("hess", r"\nabla^2F(x)", "Hessian of F", sfl.symbols["L"].dimension)
 
 sfl.definition(
-    "quad.delta",
-    "Section 4.1",
-    Relations((Le(Abs(hess_m - hess), delta),), "for every client m; bounded Hessian heterogeneity (spectral norm)"),
+    name="quad.delta",
+    place="Section 4.1",
+    claim=Relations(
+        (Le(Abs(hess_m - hess), delta),), "for every client m; bounded Hessian heterogeneity (spectral norm)"
+    ),
 )
 
 
 def group(name: str, place: str, curvature: tuple[Expr, Expr], slope: Expr, zeta: Expr, hessian_gap: Expr) -> None:
     """Two clients in one dimension, F_m = curvature_m x^2 +- slope x, with the printed zeta_star and delta."""
     sfl.problem(
-        name,
-        place,
-        Relations(
+        name=name,
+        place=place,
+        claim=Relations(
             (
                 equal(Value(F_1, x), curvature[0] * x**2 + slope * x),
                 equal(Value(F_2, x), curvature[1] * x**2 - slope * x),
@@ -97,9 +99,9 @@ def _dirichlet_moments(owners: Expr) -> tuple[Eq, Eq]:
 
 
 sfl.partition(
-    "exdir",
-    "Section 4.2 and Appendix G.1, Extended Dirichlet strategy",
-    Words(
+    name="exdir",
+    place="Section 4.2 and Appendix G.1, Extended Dirichlet strategy",
+    claim=Words(
         "ExDir(C, alpha): allocate C different classes to each client at random, which gives the prior q_c of each class "
         "c (the indicator of its owners); then for each class draw p_c ~ Dir(alpha q_c) and give a proportion p_{c,m} of "
         "its samples to client m.",
@@ -109,18 +111,18 @@ sfl.partition(
     note="The paper does not say that every class has an owner, and every owner a sample.",
 )
 sfl.partition(
-    "exdir.quantity",
-    "Appendix G.1, baseline a)",
-    Words(
+    name="exdir.quantity",
+    place="Appendix G.1, baseline a)",
+    claim=Words(
         "C different classes to each client at random; each class divided randomly and equally among its owners.",
         (equal(labels_m, C), equal(_proportion, 1 / n_c)),
     ),
     note="McMahan et al. 2017, Li et al. 2022.",
 )
 sfl.partition(
-    "exdir.dirichlet",
-    "Appendix G.1, baseline b)",
-    Words(
+    name="exdir.dirichlet",
+    place="Appendix G.1, baseline b)",
+    claim=Words(
         "For each class c draw p_c ~ Dir(alpha q) with q = 1 and give a proportion p_{c,m} of its samples to client m.",
         (equal(Sum(_proportion, (m, 1, M)), 1), *_dirichlet_moments(M)),
     ),

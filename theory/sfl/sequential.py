@@ -56,9 +56,9 @@ _small = [eta <= 1 / (6 * L * S * K)]
 # D.1.1: the recursion, strongly convex
 
 sfl.lemma(
-    "lemma5",
-    "Appendix D.1.1, Lemma 5, (27)",
-    at_most(
+    name="lemma5",
+    place="Appendix D.1.1, Lemma 5, (27)",
+    claim=at_most(
         dist2_next,
         contraction=(1 - mu * S * K * eta / 2) * dist2,
         noise=4 * S * K * eta**2 * sigma**2,
@@ -67,60 +67,60 @@ sfl.lemma(
         drift=Rational(8, 3) * L * eta * E_r,
     ),
     when=[*_small, curved, *sampled],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["step.eq28", "step.eq29", "step.eq32", "eq33"],
 )
 sfl.step(
-    "step.eq28",
-    "Appendix D.1.1, proof of Lemma 5, (28)",
-    equal_to(dist2_next, start=dist2, progress=-2 * eta * inner_sum, step=eta**2 * step_sq),
-    assumes=[unbiased],
+    name="step.eq28",
+    place="Appendix D.1.1, proof of Lemma 5, (28)",
+    claim=equal_to(dist2_next, start=dist2, progress=-2 * eta * inner_sum, step=eta**2 * step_sq),
+    given=[unbiased],
     rests_on=["alg1"],
 )
 sfl.step(
-    "step.eq29",
-    "Appendix D.1.1, proof of Lemma 5, (29)",
-    at_most(
+    name="step.eq29",
+    place="Appendix D.1.1, proof of Lemma 5, (29)",
+    claim=at_most(
         -2 * eta * inner_sum,
         progress=-2 * S * K * eta * D_F,
         curvature=-Rational(1, 2) * mu * S * K * eta * dist2,
         drift=2 * L * eta * E_r,
     ),
-    assumes=[lower_bounded, cases, smooth],
+    given=[lower_bounded, cases, smooth],
     when=[curved],
     rests_on=["lemma2"],
 )
 sfl.step(
-    "step.eq30",
-    "Appendix D.1.1, proof of Lemma 5, (30)",
-    at_most(step_sq, noise=4 * noise_sq, move=4 * move_sq, bias=4 * bias_sq, star=4 * star_sq),
+    name="step.eq30",
+    place="Appendix D.1.1, proof of Lemma 5, (30)",
+    claim=at_most(step_sq, noise=4 * noise_sq, move=4 * move_sq, bias=4 * bias_sq, star=4 * star_sq),
     rests_on=["eq15"],
 )
 sfl.step(
-    "step.eq31",
-    "Appendix D.1.1, proof of Lemma 5, (31) and the display after it",
-    Relations(
+    name="step.eq31",
+    place="Appendix D.1.1, proof of Lemma 5, (31) and the display after it",
+    claim=Relations(
         (
             Le(4 * bias_sq, 8 * L * S**2 * K**2 * D_F),
             Le(4 * star_sq, 4 * S**2 * K**2 * left_out * zeta_star**2),
         ),
         "third and fourth term on the right side of (30)",
     ),
-    assumes=[lower_bounded, cases, smooth, heterogeneity_at_optimum],
+    given=[lower_bounded, cases, smooth, heterogeneity_at_optimum],
     when=sampled,
     rests_on=["eq15", "eq18", "lemma3.swor"],
 )
 sfl.step(
-    "step.eq32",
-    "Appendix D.1.1, proof of Lemma 5, (32)",
-    at_most(
+    name="step.eq32",
+    place="Appendix D.1.1, proof of Lemma 5, (32)",
+    claim=at_most(
         step_sq,
         noise=4 * S * K * sigma**2,
         drift=4 * L**2 * S * K * E_r,
         gap=8 * L * S**2 * K**2 * D_F,
         sampling=4 * S**2 * K**2 * left_out * zeta_star**2,
     ),
-    assumes=convex_cases,
+    given=convex_cases,
     when=sampled,
     rests_on=["step.eq30", "step.eq31", "lemma1", "eq15"],
 )
@@ -130,53 +130,53 @@ sfl.step(
 drift_at = IndexedBase("drift_mk", real=True)  # E||x_mk - x||^2 at (m, k)
 
 sfl.definition(
-    "eq33",
-    "Appendix D.1.2, (33)",
-    Relations(
+    name="eq33",
+    place="Appendix D.1.2, (33)",
+    claim=Relations(
         (equal(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))),),
         "client drift in SFL",
     ),
 )
 sfl.lemma(
-    "lemma6",
-    "Appendix D.1.2, Lemma 6, (34)",
-    at_most(
+    name="lemma6",
+    place="Appendix D.1.2, Lemma 6, (34)",
+    claim=at_most(
         E_r,
         noise=Rational(9, 4) * S**2 * K**2 * eta**2 * sigma**2,
         heterogeneity=Rational(9, 4) * S**2 * K**3 * eta**2 * zeta_star**2,
         gap=3 * L * S**3 * K**3 * eta**2 * D_F,
     ),
     when=[*_small, *few],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["eq33", "step.eq35", "step.eq36", "lemma4"],
 )
 sfl.step(
-    "step.eq35",
-    "Appendix D.1.2, proof of Lemma 6, (35)",
-    at_most(
+    name="step.eq35",
+    place="Appendix D.1.2, proof of Lemma 6, (35)",
+    claim=at_most(
         drift_mk,
         noise=4 * eta**2 * noise_upto,
         move=4 * eta**2 * B_mk * move_upto,
         bias=4 * eta**2 * B_mk * bias_upto,
         star=4 * eta**2 * star_upto,
     ),
-    assumes=[unbiased],
+    given=[unbiased],
     rests_on=["alg1", "lemma1", "eq15"],
 )
 sfl.step(
-    "step.eq36",
-    "Appendix D.1.2, proof of Lemma 6, (36)",
-    at_most(client_bias_sq, gap=2 * L * D_F),
-    assumes=[cases, smooth],
+    name="step.eq36",
+    place="Appendix D.1.2, proof of Lemma 6, (36)",
+    claim=at_most(client_bias_sq, gap=2 * L * D_F),
+    given=[cases, smooth],
     rests_on=["eq18"],
 )
 
 # D.1.4
 
 sfl.step(
-    "step.sc_recursion",
-    "Appendix D.1.4, first display",
-    at_most(
+    name="step.sc_recursion",
+    place="Appendix D.1.4, first display",
+    claim=at_most(
         dist2_next,
         contraction=(1 - mu * S * K * eta / 2) * dist2,
         progress=-Rational(1, 3) * S * K * eta * D_F,
@@ -186,7 +186,7 @@ sfl.step(
         heterogeneity=6 * L * S**2 * K**3 * eta**3 * zeta_star**2,
     ),
     when=[*_small, curved, *sampled],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["lemma5", "lemma6"],
 )
 
@@ -204,12 +204,12 @@ def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
 
 
 sfl.step(
-    "eq41",
-    "Appendix D.1.4, (41)",
-    at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
+    name="eq41",
+    place="Appendix D.1.4, (41)",
+    claim=at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (41)"), curved, *sampled],
     where={eta_tilde: M * K * eta},
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["step.sc_recursion"],
     note="Printed with eta_tilde = M K eta, but the substitution uses S K eta.",
 )
@@ -231,12 +231,12 @@ linear = Rational(9, 2) * mu * D**2 * exp(-mu * eta_tilde * R / 2)
 sublinear = 3 * D**2 / (eta_tilde * R)
 
 sfl.bound(
-    "eq42",
-    "Appendix D.1.4, (42), partial participation",
-    at_most(gap, optimisation=linear, **convex_errors),
+    name="eq42",
+    place="Appendix D.1.4, (42), partial participation",
+    claim=at_most(gap, optimisation=linear, **convex_errors),
     when=[*strongly_convex_step, curved, *sampled],
     where={eta_tilde: M * K * eta, w_r: growing},
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["eq41", "lemma7.eq38", "eq14"],
     applies=Application(
         "sfl.lemma7",
@@ -249,9 +249,9 @@ sfl.bound(
     "T = R gives R + 1: the printed bound is larger.",
 )
 sfl.order(
-    "eq43",
-    "Appendix D.1.4, (43), partial participation",
-    soft_order(
+    name="eq43",
+    place="Appendix D.1.4, (43), partial participation",
+    claim=soft_order(
         gap,
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
         noise=sigma**2 / (mu * S * K * R),
@@ -260,7 +260,7 @@ sfl.order(
         heterogeneity=L * zeta_star**2 / (mu**2 * S * R**2),
     ),
     when=[curved, long_enough, *sampled],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["eq42", "lemma7.eq39"],
     note="The range of eta_tilde, and with it R >= 6 L / mu, comes from Theorem 1 and Corollary 1, as for (42).",
 )
@@ -268,22 +268,22 @@ sfl.order(
 # D.2: general convex
 
 sfl.step(
-    "step.gc_recursion",
-    "Appendix D.2.2, first display",
-    at_most(dist2_next, **recursion(dist2)),
+    name="step.gc_recursion",
+    place="Appendix D.2.2, first display",
+    claim=at_most(dist2_next, **recursion(dist2)),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (41)"), *sampled],
     where={eta_tilde: M * K * eta},
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["eq41"],
     note="(41) with mu = 0.",
 )
 sfl.bound(
-    "eq46",
-    "Appendix D.2.2, (46), partial participation",
-    at_most(gap, optimisation=sublinear, **convex_errors),
+    name="eq46",
+    place="Appendix D.2.2, (46), partial participation",
+    claim=at_most(gap, optimisation=sublinear, **convex_errors),
     when=[eta_tilde <= 1 / (6 * L), *sampled],
     where={eta_tilde: M * K * eta, w_r: sympy.Integer(1)},
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["step.gc_recursion", "lemma8.eq44", "eq14"],
     applies=Application(
         "sfl.lemma8",
@@ -295,9 +295,9 @@ sfl.bound(
     "(47)); the general convex case is meant.",
 )
 sfl.order(
-    "eq47",
-    "Appendix D.2.2, (47), partial participation",
-    order(
+    name="eq47",
+    place="Appendix D.2.2, (47), partial participation",
+    claim=order(
         gap,
         noise=sigma * D / sqrt(S * K * R),
         sampling=sqrt(1 - S / M) * zeta_star * D / sqrt(S * R),
@@ -306,7 +306,7 @@ sfl.order(
         optimisation=L * D**2 / R,
     ),
     when=[*few, away_from_optimum],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["eq46", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, smaller by a factor of at most 2.",
 )
@@ -314,82 +314,82 @@ sfl.order(
 # D.3: non-convex
 
 sfl.lemma(
-    "lemma9",
-    "Appendix D.3, Lemma 9, (48)",
-    at_most(
+    name="lemma9",
+    place="Appendix D.3, Lemma 9, (48)",
+    claim=at_most(
         descent,
         progress=-S * K * eta / 2 * grad_sq,
         noise=L * S * K * eta**2 * sigma**2,
         drift=L**2 * eta / 2 * E_r,
     ),
     when=[*_small, *few],
-    assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
+    given=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
     rests_on=["step.eq49", "step.eq50", "step.eq51", "eq33"],
     note="Printed with Assumption 3b, which the proof does not use.",
 )
 sfl.step(
-    "step.eq49",
-    "Appendix D.3, proof of Lemma 9, (49)",
-    at_most(descent, progress=-eta * cross_sum, step=L * eta**2 / 2 * step_sq),
-    assumes=[smooth, unbiased],
+    name="step.eq49",
+    place="Appendix D.3, proof of Lemma 9, (49)",
+    claim=at_most(descent, progress=-eta * cross_sum, step=L * eta**2 / 2 * step_sq),
+    given=[smooth, unbiased],
     rests_on=["eq16", "alg1"],
 )
 sfl.step(
-    "step.eq50",
-    "Appendix D.3, proof of Lemma 9, (50)",
-    at_most(
+    name="step.eq50",
+    place="Appendix D.3, proof of Lemma 9, (50)",
+    claim=at_most(
         -eta * cross_sum,
         progress=-S * K * eta / 2 * grad_sq,
         local=-eta / 2 * local_grad_sq,
         drift=L**2 * eta / 2 * E_r,
     ),
-    assumes=[smooth],
+    given=[smooth],
     note="Printed with 'Asm. 1' over the inequality, applied to ||grad F_{pi_m}(x_{m,k}) - grad F(x)||.",
 )
 sfl.step(
-    "step.eq51",
-    "Appendix D.3, proof of Lemma 9, (51)",
-    at_most(
+    name="step.eq51",
+    place="Appendix D.3, proof of Lemma 9, (51)",
+    claim=at_most(
         L * eta**2 / 2 * step_sq,
         noise=L * S * K * eta**2 * sigma**2,
         local=L * S * K * eta**2 * local_grad_sq,
     ),
-    assumes=[smooth, unbiased, variance],
+    given=[smooth, unbiased, variance],
     rests_on=["lemma1", "eq15"],
     note="L is from Assumption 1; here it could be any number.",
 )
 sfl.lemma(
-    "lemma10",
-    "Appendix D.3.1, Lemma 10, (52)",
-    at_most(
+    name="lemma10",
+    place="Appendix D.3.1, Lemma 10, (52)",
+    claim=at_most(
         E_r,
         noise=Rational(9, 4) * S**2 * K**2 * eta**2 * sigma**2,
         heterogeneity=Rational(9, 4) * S**2 * K**3 * eta**2 * zeta**2,
         gradient=(Rational(9, 4) * beta**2 * S**2 * K**3 * eta**2 + Rational(3, 2) * S**3 * K**3 * eta**2) * grad_sq,
     ),
     when=[*_small, *few],
-    assumes=[smooth, unbiased, variance, heterogeneity],
+    given=[smooth, unbiased, variance, heterogeneity],
     rests_on=["eq33", "step.eq53", "lemma4"],
 )
 sfl.step(
-    "step.eq53",
-    "Appendix D.3.1, proof of Lemma 10, (53)",
-    at_most(
+    name="step.eq53",
+    place="Appendix D.3.1, proof of Lemma 10, (53)",
+    claim=at_most(
         drift_mk,
         noise=4 * eta**2 * noise_upto,
         move=4 * eta**2 * B_mk * move_upto,
         heterogeneity=4 * eta**2 * T_1,
         gradient=4 * B_mk**2 * eta**2 * grad_sq,
     ),
-    assumes=[unbiased],
+    given=[unbiased],
     rests_on=["alg1", "lemma1", "eq15"],
     note="T_1 is not defined in the transcription; restored from the display before (53). The text applies Jensen's "
     "inequality to 'the third and forth terms'; the second and fourth are meant.",
 )
 sfl.step(
-    "step.eq54_recursion",
-    "Appendix D.3.2, first display",
-    at_most(
+    name="step.eq54_recursion",
+    place="Appendix D.3.2, first display",
+    claim=at_most(
         descent,
         progress=-Rational(1, 3) * S * K * eta * grad_sq,
         noise=L * S * K * eta**2 * sigma**2,
@@ -397,7 +397,7 @@ sfl.step(
         heterogeneity=Rational(9, 8) * L**2 * S**2 * K**3 * eta**3 * zeta**2,
     ),
     when=[beta * eta <= sqrt(S) / (6 * L * S * K), *_small, *few],
-    assumes=nonconvex_case,
+    given=nonconvex_case,
     rests_on=["lemma9", "lemma10"],
     note="Printed: eta <= (1/(6LSK)) min{1, sqrt(S)/beta}; written here as two conditions, so that beta = 0 is allowed.",
 )
@@ -411,12 +411,12 @@ nonconvex_step = [eta_tilde <= 1 / (6 * L * (beta + 1))]
 nonconvex_sublinear = 3 * A / (eta_tilde * R)
 
 sfl.bound(
-    "eq54",
-    "Appendix D.3.2, (54), partial participation",
-    at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
+    name="eq54",
+    place="Appendix D.3.2, (54), partial participation",
+    claim=at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
     when=[eta_tilde <= 1 / (6 * L), beta * eta_tilde <= sqrt(S) / (6 * L), *few],
     where={eta_tilde: S * K * eta, w_r: sympy.Integer(1)},
-    assumes=nonconvex_case,
+    given=nonconvex_case,
     rests_on=["step.eq54_recursion", "lemma8.eq44"],
     applies=Application(
         "sfl.lemma8",
@@ -435,9 +435,9 @@ sfl.bound(
     "gradients by those of F under 'Asm. 1'.",
 )
 sfl.step(
-    "step.eq54_range",
-    "Appendix D.3.2, after (54)",
-    Relations(
+    name="step.eq54_range",
+    place="Appendix D.3.2, after (54)",
+    claim=Relations(
         (Le(eta_tilde, 1 / (6 * L * (beta + 1))), Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta))),
         "printed as a chain; the right side is not a step size",
     ),
@@ -449,9 +449,9 @@ vanishing = (
 )
 
 sfl.order(
-    "eq55",
-    "Appendix D.3.2, (55), partial participation",
-    order(
+    name="eq55",
+    place="Appendix D.3.2, (55), partial participation",
+    claim=order(
         min_grad_sq,
         noise=(L * sigma**2 * A) ** Rational(1, 2) / sqrt(S * K * R),
         noise_drift=(L**2 * sigma**2 * A**2) ** Rational(1, 3) / ((S * K) ** Rational(1, 3) * R ** Rational(2, 3)),
@@ -459,7 +459,7 @@ sfl.order(
         optimisation=L * beta * A / R,
     ),
     when=[*few, above_optimum],
-    assumes=nonconvex_case,
+    given=nonconvex_case,
     rests_on=["eq54", "lemma8.eq45"],
     note=vanishing,
 )
@@ -488,19 +488,19 @@ def theorem(
     when: Iterable[Relational | Condition],
     weight: sympy.Expr,
     eta_of: sympy.Expr,
-    assumes: list[Statement],
+    given: list[Statement],
     partial: str,
     note: str = "",
     **changed: sympy.Expr,
 ) -> Statement:
     """One case of a theorem at S = M, resting on its partial-participation bound."""
     return sfl.theorem(
-        name,
-        place,
-        claim,
+        name=name,
+        place=place,
+        claim=claim,
         when=when,
         where={eta_tilde: eta_of, w_r: weight},
-        assumes=assumes,
+        given=given,
         rests_on=[partial],
         applies=full_application(partial, **changed),
         note=note,
@@ -520,7 +520,7 @@ theorem(
     when=[*strongly_convex_step, curved],
     weight=growing,
     eta_of=M * K * eta,
-    assumes=convex_cases,
+    given=convex_cases,
     partial="eq42",
 )
 theorem(
@@ -536,7 +536,7 @@ theorem(
     when=[eta_tilde <= 1 / (6 * L)],
     weight=sympy.Integer(1),
     eta_of=M * K * eta,
-    assumes=convex_cases,
+    given=convex_cases,
     partial="eq46",
 )
 theorem(
@@ -552,7 +552,7 @@ theorem(
     when=nonconvex_step,
     weight=sympy.Integer(1),
     eta_of=M * K * eta,
-    assumes=nonconvex_case,
+    given=nonconvex_case,
     partial="eq54",
     d=6 * L * (beta + 1),
 )
@@ -560,9 +560,9 @@ theorem(
 _third, _two_thirds = Rational(1, 3), Rational(2, 3)
 
 sfl.corollary(
-    "cor1.strongly_convex",
-    "Corollary 1, (7)",
-    soft_order(
+    name="cor1.strongly_convex",
+    place="Corollary 1, (7)",
+    claim=soft_order(
         gap,
         noise=sigma**2 / (mu * M * K * R),
         noise_drift=L * sigma**2 / (mu**2 * M * K * R**2),
@@ -570,13 +570,13 @@ sfl.corollary(
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
     ),
     when=[curved, long_enough],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["thm1.strongly_convex", "lemma7.eq39"],
 )
 sfl.corollary(
-    "cor1.general_convex",
-    "Corollary 1, (8)",
-    order(
+    name="cor1.general_convex",
+    place="Corollary 1, (8)",
+    claim=order(
         gap,
         noise=sigma * D / sqrt(M * K * R),
         noise_drift=(L * sigma**2 * D**4) ** _third / ((M * K) ** _third * R**_two_thirds),
@@ -584,13 +584,13 @@ sfl.corollary(
         optimisation=L * D**2 / R,
     ),
     when=[away_from_optimum],
-    assumes=convex_cases,
+    given=convex_cases,
     rests_on=["thm1.general_convex", "lemma8.eq45"],
 )
 sfl.corollary(
-    "cor1.nonconvex",
-    "Corollary 1, (9)",
-    order(
+    name="cor1.nonconvex",
+    place="Corollary 1, (9)",
+    claim=order(
         min_grad_sq,
         noise=(L * sigma**2 * A) ** Rational(1, 2) / sqrt(M * K * R),
         noise_drift=(L**2 * sigma**2 * A**2) ** _third / ((M * K) ** _third * R**_two_thirds),
@@ -598,7 +598,7 @@ sfl.corollary(
         optimisation=L * beta * A / R,
     ),
     when=[above_optimum],
-    assumes=nonconvex_case,
+    given=nonconvex_case,
     rests_on=["thm1.nonconvex", "lemma8.eq45"],
     note=vanishing,
 )

@@ -16,9 +16,9 @@ mean_xi = Sum(xi, (i, 1, n)) / n
 # Section 1
 
 problem = sfl.setting(
-    "problem",
-    "Section 1, problem formulation",
-    Relations(
+    name="problem",
+    place="Section 1, problem formulation",
+    claim=Relations(
         (equal(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M), equal(Value(F_m, x), Expectation(Value(f_m, x)))),
         "minimise F over R^d; the expectation is over xi ~ D_m; with finite data F_m is the mean over the samples",
     ),
@@ -26,9 +26,9 @@ problem = sfl.setting(
 )
 
 alg1 = sfl.algorithm(
-    "alg1",
-    "Section 1, Algorithm 1",
-    algorithms.SEQUENTIAL,
+    name="alg1",
+    place="Section 1, Algorithm 1",
+    claim=algorithms.SEQUENTIAL,
     note="The transcription interleaves Algorithms 1 and 2; repaired. The output is the first line of the listing, without "
     "a number. Partial participation (Appendix D): only pi_1, ..., pi_S, and x^(r+1) = x_{S,K}.",
     gives={Property.SAMPLING: ()},
@@ -36,24 +36,24 @@ alg1 = sfl.algorithm(
 sfl.background = (problem, alg1)
 
 sfl.algorithm(
-    "alg2",
-    "Section 1, Algorithm 2",
-    algorithms.PARALLEL,
+    name="alg2",
+    place="Section 1, Algorithm 2",
+    claim=algorithms.PARALLEL,
     note="The transcription interleaves Algorithms 1 and 2; repaired. Partial participation (Appendix E): the average "
     "over pi_1, ..., pi_S.",
 )
 
 sfl.algorithm(
-    "alg3",
-    "Appendix A, Algorithm 3 (server side)",
-    algorithms.SERVER,
+    name="alg3",
+    place="Appendix A, Algorithm 3 (server side)",
+    claim=algorithms.SERVER,
     note="Line 5 is transcribed without the client index of x_s^(r,tau_{m-1}); read x_{s,m-1}^(r,tau_{m-1}).",
 )
 
 sfl.algorithm(
-    "alg4",
-    "Appendix A, Algorithm 4 (client side)",
-    algorithms.CLIENT,
+    name="alg4",
+    place="Appendix A, Algorithm 4 (client side)",
+    claim=algorithms.CLIENT,
     note="The inventory reports line 5 as 'send the gradient ... to the server'; the text sends (A, Y), which is right. "
     "The text's line numbers are off by one from line 5 on; repaired.",
 )
@@ -63,9 +63,9 @@ x_SFL, x_PFL, x_SSL, x_SplitFed = (
     for name in ("SFL", "PFL", "SSL", "SplitFed")
 )
 sfl.claim(
-    "claim.ssl_equiv",
-    "Appendix A, 'Applicable to SL'",
-    Words(
+    name="claim.ssl_equiv",
+    place="Appendix A, 'Applicable to SL'",
+    claim=Words(
         "SSL and SplitFed share the same update rules with SFL (Algorithm 1) and PFL (Algorithm 2) respectively, and "
         "hence the same convergence results.",
         (equal(x_SSL, x_SFL), equal(x_SplitFed, x_PFL)),
@@ -85,9 +85,9 @@ sfl.correct(
 )
 
 sfl.claim(
-    "claim.biased",
-    "Section 2, 'Challenges'",
-    Words(
+    name="claim.biased",
+    place="Section 2, 'Challenges'",
+    claim=Words(
         "For any pair of indices m and k (except m = 1 and k = 0) within a round, the stochastic gradient is not a "
         "(conditionally) unbiased estimator of the global objective.",
         (Ne(Expectation(Grad(f_pi_m, x_mk)), Grad(F_fun, x_mk)),),
@@ -99,33 +99,35 @@ sfl.claim(
 # Section 3.1: assumptions
 
 lower_bounded = sfl.assumption(
-    "asm.lower",
-    "Section 3.1, (i)",
-    Relations(
+    name="asm.lower",
+    place="Section 3.1, (i)",
+    claim=Relations(
         (Ge(Value(F_fun, x), F_star), equal(Value(F_fun, x_star), F_star)),
         "F is lower bounded by F*; in the convex cases there is a minimiser x* with F(x*) = F*",
     ),
     gives={Property.BOUNDED_BELOW: (), Property.MINIMISER: ()},
 )
 cases = sfl.assumption(
-    "asm.cases",
-    "Section 3",
-    Relations(
+    name="asm.cases",
+    place="Section 3",
+    claim=Relations(
         (Ge(Bregman(F_m, x, y), mu / 2 * Norm(x - y) ** 2),),
         "all F_m are mu-strongly convex; or all are convex (mu = 0); or all are non-convex",
     ),
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 smooth = sfl.assumption(
-    "asm.smooth",
-    "Assumption 1",
-    Relations((Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)),), "for all x, y, for every client m; L > 0"),
+    name="asm.smooth",
+    place="Assumption 1",
+    claim=Relations(
+        (Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)),), "for all x, y, for every client m; L > 0"
+    ),
     gives={Property.SMOOTH: (L,)},
 )
 unbiased = sfl.assumption(
-    "asm.unbiased",
-    "Section 3.1",
-    Relations(
+    name="asm.unbiased",
+    place="Section 3.1",
+    claim=Relations(
         (equal(Expectation(Value(f_m, x)), Grad(F_m, x)),),
         "samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
     ),
@@ -133,15 +135,15 @@ unbiased = sfl.assumption(
     gives={Property.UNBIASED: ()},
 )
 variance = sfl.assumption(
-    "asm.variance",
-    "Assumption 2, (1)",
-    Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
+    name="asm.variance",
+    place="Assumption 2, (1)",
+    claim=Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
     gives={Property.VARIANCE: (sigma,)},
 )
 independent = sfl.assumption(
-    "asm.independent",
-    "Section 2, 'Challenges'; Appendix E.1.1, (66)",
-    Relations(
+    name="asm.independent",
+    place="Section 2, 'Challenges'; Appendix E.1.1, (66)",
+    claim=Relations(
         (
             equal(
                 Expectation(Norm(own_m + noise_j) ** 2), Expectation(Norm(own_m) ** 2) + Expectation(Norm(noise_j) ** 2)
@@ -155,9 +157,9 @@ independent = sfl.assumption(
     gives={Property.INDEPENDENT_NOISE: ()},
 )
 heterogeneity = sfl.assumption(
-    "asm.het_a",
-    "Assumption 3a, (2)",
-    Relations(
+    name="asm.het_a",
+    place="Assumption 3a, (2)",
+    claim=Relations(
         (
             Le(
                 Sum(Norm(Grad(F_m, x) - Grad(F_fun, x)) ** 2, (m, 1, M)) / M,
@@ -169,9 +171,9 @@ heterogeneity = sfl.assumption(
     gives={Property.HETEROGENEITY: (beta, zeta)},
 )
 heterogeneity_at_optimum = sfl.assumption(
-    "asm.het_b",
-    "Assumption 3b, (3)",
-    Relations(
+    name="asm.het_b",
+    place="Assumption 3b, (3)",
+    claim=Relations(
         (equal(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),),
         "convex cases, at one global minimiser x*; stated to be weaker than Assumption 3a",
     ),
@@ -183,14 +185,14 @@ heterogeneity_at_optimum = sfl.assumption(
 E = Expectation
 
 sfl.identity(
-    "eq12",
-    "Appendix C.2, (12)",
-    Relations((equal(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
+    name="eq12",
+    place="Appendix C.2, (12)",
+    claim=Relations((equal(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
 )
 sfl.identity(
-    "eq13",
-    "Appendix C.2, (13)",
-    Relations(
+    name="eq13",
+    place="Appendix C.2, (13)",
+    claim=Relations(
         (
             equal(
                 Sum(Norm(xi - mean_xi) ** 2, (i, 1, n)) / n,
@@ -202,67 +204,69 @@ sfl.identity(
     rests_on=["eq12"],
 )
 sfl.inequality(
-    "eq14",
-    "Appendix C.2, (14)",
-    Relations((Le(Value(h, mean_xi), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
-    assumes=[cases],
+    name="eq14",
+    place="Appendix C.2, (14)",
+    claim=Relations((Le(Value(h, mean_xi), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
+    given=[cases],
 )
 sfl.inequality(
-    "eq15",
-    "Appendix C.2, (15)",
-    Relations((Le(Norm(mean_xi) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
+    name="eq15",
+    place="Appendix C.2, (15)",
+    claim=Relations((Le(Norm(mean_xi) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
     rests_on=["eq14"],
 )
 sfl.definition(
-    "bregman",
-    "Appendix C.2",
-    Relations(
+    name="bregman",
+    place="Appendix C.2",
+    claim=Relations(
         (equal(Bregman(h, x, y), Value(h, x) - Value(h, y) - Inner(Grad(h, y), x - y)),),
         "Bregman divergence; non-negative when h is convex",
     ),
 )
 sfl.identity(
-    "three_point",
-    "Appendix C.2",
-    Relations(
+    name="three_point",
+    place="Appendix C.2",
+    claim=Relations(
         (equal(Bregman(h, z, x) + Bregman(h, x, y) - Bregman(h, z, y), Inner(Grad(h, y) - Grad(h, x), z - x)),),
         "three-point identity",
     ),
     rests_on=["bregman"],
 )
 sfl.inequality(
-    "eq16",
-    "Appendix C.2, (16)",
-    Relations((Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2),), "h L-smooth"),
-    assumes=[smooth],
+    name="eq16",
+    place="Appendix C.2, (16)",
+    claim=Relations((Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2),), "h L-smooth"),
+    given=[smooth],
     rests_on=["bregman"],
 )
 sfl.inequality(
-    "eq17",
-    "Appendix C.2, (17)",
-    Relations((Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)),), "h L-smooth and bounded below by h_*"),
-    assumes=[smooth, lower_bounded],
+    name="eq17",
+    place="Appendix C.2, (17)",
+    claim=Relations(
+        (Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)),), "h L-smooth and bounded below by h_*"
+    ),
+    given=[smooth, lower_bounded],
     rests_on=["eq16"],
 )
 sfl.inequality(
-    "eq18",
-    "Appendix C.2, (18)",
-    Relations((Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)),), "h L-smooth and convex"),
-    assumes=[smooth, cases],
+    name="eq18",
+    place="Appendix C.2, (18)",
+    claim=Relations((Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)),), "h L-smooth and convex"),
+    given=[smooth, cases],
     rests_on=["bregman"],
 )
 sfl.definition(
-    "sc_equiv",
-    "Appendix C.2",
-    Relations(
+    name="sc_equiv",
+    place="Appendix C.2",
+    claim=Relations(
         (equal(Value(h, x), Value(g_fun, x) + mu / 2 * Norm(x) ** 2),),
         "h is mu-strongly convex if and only if such a convex g exists",
     ),
 )
 sfl.inequality(
-    "eq19",
-    "Appendix C.2, (19)",
-    Relations((Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)),), "h mu-strongly convex"),
-    assumes=[cases],
+    name="eq19",
+    place="Appendix C.2, (19)",
+    claim=Relations((Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)),), "h mu-strongly convex"),
+    given=[cases],
     rests_on=["bregman", "sc_equiv"],
 )

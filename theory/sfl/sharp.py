@@ -82,7 +82,7 @@ class _Round:
             self.recursion.removeprefix(f"{self.step}."),
             when=[*when, *(sampled if self.of_some else [sympy.Eq(S, M)])],
             where={eta_tilde: self.eta_of},
-            assumes=[sfl.statements[id_] for id_ in printed.assumes],
+            given=[sfl.statements[id_] for id_ in printed.assumes],
             rests_on=["alg2" if self.eta_of == _parallel else "alg1"],
         )
 
@@ -132,7 +132,7 @@ for _name, (_times, _least) in _TIMES.items():
             third_order=c2 * gamma**2,
         ),
         _name,
-        assumes=[lemma7_cubic],
+        given=[lemma7_cubic],
         when=[*contracting, _least / (a * gamma) <= T + 1],
         where={},
         rests_on=["lemma7.cubic"],

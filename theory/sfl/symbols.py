@@ -5,10 +5,10 @@ The symbols are declared in `symbols.toml`, in the order below.  [x] is the dime
 
 from __future__ import annotations
 
-from fedtheory.theory.statement import PrintedPaper
+from fedtheory.theory.statement import Paper
 from fedtheory.theory.symbols import declare as _declare
 
-sfl = PrintedPaper(
+sfl = Paper(
     "sfl",
     "Convergence Analysis of Sequential Federated Learning on Heterogeneous Data",
     "Yipeng Li and Xinchen Lyu, NeurIPS 2023",

@@ -29,8 +29,9 @@ from fedtheory.report import PaperReport, Report
 from fedtheory.site import downloads, formulas, listings, referee, results, search, shelf
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
+from fedtheory.store import Store
 from fedtheory.tasks import Progress, Task, Workshop
-from fedtheory.theory import catalogue
+from fedtheory.theory import catalogue, printing
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.printing import latex, mathml, plain, rate_latex, unicode
 from fedtheory.theory.statement import (
@@ -141,7 +142,7 @@ def build(
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
         values = common | {"paper": paper, **report_values(paper, by_id)}
         pages[f"{paper.paper.name}.report.html"] = page("report.html", **values)
-        reports[f"{paper.paper.name}.report.pdf"] = report_pdf(values)
+        reports[f"{paper.paper.name}.report.pdf"] = report_pdf(values, workshop.store if workshop else None)
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -189,10 +190,15 @@ def report_values(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]
     }
 
 
-def report_pdf(values: Mapping[str, Any]) -> bytes:
-    """The page of a report as PDF; `values` are those of the page."""
-    title = f"Report on {values['paper'].paper.title}"
-    return referee.pdf(page("report.html", in_latex=True, **values), title, f"fedtheory {values['version']}")
+def report_pdf(values: Mapping[str, Any], store: Store | None = None) -> bytes:
+    """The page of a report as PDF, taken from the store if it is there; `values` are those of the page."""
+    shown = page("report.html", in_latex=True, **values)
+    told = shown, f"Report on {values['paper'].paper.title}", f"fedtheory {values['version']}"
+    if store is None:
+        return referee.pdf(*told)
+    code = [str(module.__file__) for module in (referee, printing)]
+    result: bytes = store.once(f"{referee.__name__}.pdf{told!r}", lambda: referee.pdf(*told), code)
+    return result
 
 
 def _networks() -> dict[str, Any]:
