@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fedtheory import plugins
@@ -19,13 +17,7 @@ if TYPE_CHECKING:
 
 
 def _part(paper: str, name: str, missing: Any) -> Any:
-    if paper in plugins.packages():
-        return getattr(plugins.load(paper, "arenas"), name, missing)
-    return (
-        getattr(importlib.import_module(f"fedtheory.bounds.{paper}"), name, missing)
-        if find_spec(f"fedtheory.bounds.{paper}")
-        else missing
-    )
+    return getattr(plugins.load(paper, "arenas"), name, missing)
 
 
 def arenas(paper: str) -> list[Arena]:
@@ -74,11 +66,7 @@ def quantities(paper: str) -> Mapping[str, Quantity]:
 
 def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
     """The paper's experiments with networks."""
-    if paper in plugins.packages():
-        return dict(getattr(plugins.load(paper, "presets"), "PRESETS", {}))
-    if not find_spec(f"fedtheory.bounds.{paper}") or not find_spec(f"fedtheory.bounds.{paper}.presets"):
-        return {}
-    return dict(importlib.import_module(f"fedtheory.bounds.{paper}.presets").PRESETS)
+    return dict(getattr(plugins.load(paper, "presets"), "PRESETS", {}))
 
 
 __all__ = ["arenas", "evidence", "experiments", "on_data", "presets", "quantities"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from importlib.util import find_spec
 from itertools import combinations, permutations, product
 from types import SimpleNamespace
 from typing import Any, cast
@@ -202,15 +200,8 @@ def _conditions(
 
 def rounds(paper: str) -> Rounds | None:
     """The paper's rounds in vectors: traces in `bounds.PAPER.worst_case`, else those among its checks, if it has any."""
-    if (
-        paper not in plugins.packages()
-        and find_spec(f"fedtheory.bounds.{paper}")
-        and find_spec(f"fedtheory.bounds.{paper}.worst_case")
-    ):
-        found: Rounds = importlib.import_module(f"fedtheory.bounds.{paper}.worst_case").ROUNDS
-        return found
-    found_there: Rounds | None = catalogue.rounds(paper)
-    return found_there or (of_traces(paper) if paper in plugins.packages() else None)
+    here: Rounds | None = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None) or catalogue.rounds(paper)
+    return here or (of_traces(paper) if paper in plugins.packages() else None)
 
 
 # ------------------------------------------------------------------------------------------- papers outside: from traces

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal, cast
@@ -116,13 +114,7 @@ def pictures(paper: str | None = None) -> list[Picture]:
 
 
 def _of(paper: str) -> list[Picture]:
-    if paper in plugins.packages():
-        return list(getattr(plugins.load(paper, "figures"), "FIGURES", ()))
-    return (
-        list(importlib.import_module(f"fedtheory.figures.{paper}").FIGURES)
-        if find_spec(f"fedtheory.figures.{paper}")
-        else []
-    )
+    return list(getattr(plugins.load(paper, "figures"), "FIGURES", ()))
 
 
 def find(name: str) -> Picture:

@@ -6,13 +6,10 @@ nothing else changes.  Papers outside the repository are found by `outside`.
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
-from importlib.util import find_spec
-from types import ModuleType
 from typing import Any, get_args
 
 import sympy
@@ -43,7 +40,7 @@ def papers() -> dict[str, Paper]:
 @cache
 def _loaded(name: str) -> Paper:
     with untimed(f"fedtheory.theory.{name}"):
-        module = plugins.load(name, "statements") or importlib.import_module(f"fedtheory.theory.{name}")
+        module = plugins.load(name, "statements")
     found = getattr(module, "paper", None)
     if not isinstance(found, Paper) or found.name != name:
         what = f"the Paper {found.name!r}" if isinstance(found, Paper) else f"of type {type(found).__name__}"
@@ -185,16 +182,9 @@ def rounds(paper_name: str) -> Any:
     return getattr(_checks(paper_name), "ROUNDS", None)
 
 
-def _checks(paper_name: str) -> ModuleType | None:
+def _checks(paper_name: str) -> Any:
     """The checks of a paper, which may be missing."""
-    name = paper(paper_name).name
-    if name in plugins.packages():
-        return plugins.load(name, "checks")
-    return (
-        importlib.import_module(f"fedtheory.theory.{name}.checks")
-        if find_spec(f"fedtheory.theory.{name}.checks")
-        else None
-    )
+    return plugins.load(paper(paper_name).name, "checks")
 
 
 __all__ = [

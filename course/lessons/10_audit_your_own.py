@@ -185,24 +185,22 @@ def _(F, Le, NUMBER, Paper, Words, X, at_most, dimension_of_eta, dimension_of_si
         gap = page.symbol("gap_last", r"\mathbb{E}F(x_R)-F(x^*)", "gap of the last iterate", F, nonnegative=True)
 
         # what it states, as printed
-        convex = page.say("assumption", "convex", "page 1", Words("F is L-smooth and mu-strongly convex."))
-        noise = page.say("assumption", "noise", "page 1", Words("E g = grad F(x), E||g - grad F(x)||^2 <= sigma^2."))
+        convex = page.assumption(Words("F is L-smooth and mu-strongly convex."), "convex", "page 1")
+        noise = page.assumption(Words("E g = grad F(x), E||g - grad F(x)||^2 <= sigma^2."), "noise", "page 1")
         common = implied(Le(mu, L), "of every function with both constants")
-        page.say(
-            "step",
-            "one_step",
-            "page 2, (1)",
-            at_most(after, contraction=(1 - eta * mu) * dist2, noise=eta * sigma**2),
+        page.step(
+            name="one_step",
+            place="page 2, (1)",
+            claim=at_most(after, contraction=(1 - eta * mu) * dist2, noise=eta * sigma**2),
             when=[eta <= 2 / L, common],
-            assumes=[convex, noise],
+            given=[convex, noise],
         )
-        page.say(
-            "theorem",
-            "thm",
-            "page 2, Theorem",
-            at_most(gap, optimisation=L / 2 * (1 - eta * mu) ** R * D**2, noise=L * eta * sigma**2 / (4 * mu)),
+        page.theorem(
+            name="thm",
+            place="page 2, Theorem",
+            claim=at_most(gap, optimisation=L / 2 * (1 - eta * mu) ** R * D**2, noise=L * eta * sigma**2 / (4 * mu)),
             when=[eta <= 1 / L, common],
-            assumes=[convex, noise],
+            given=[convex, noise],
             rests_on=["one_step"],
         )
         return page
@@ -217,7 +215,7 @@ def _(mo):
     mo.md(r"""
     ## Step 2: statements, exactly as printed
 
-    Above, `page.say(kind, name, place, claim, when=..., assumes=..., rests_on=...)`. There are three rules. **Transcribe, do not repair**: an error that
+    Above, `page.theorem(claim, name, place, when=..., given=..., rests_on=...)`. There are three rules. **Transcribe, do not repair**: an error that
     you mend silently is lost. **Name the terms**: a verdict about "noise" says more than one about "the third summand". **Write
     every condition**, and mark those that you add as `implied`.
 
@@ -1106,7 +1104,7 @@ def _(mo):
 def _(F, Evidence, Ledger, Paper, X, at_most, check_units):
     # student: mine = Paper("mine", "title", "authors, year", step_sizes=("eta",))
     # student: # eta = mine.symbol("eta", r"\eta", "learning rate", X**2 / F, positive=True)
-    # student: # mine.say("lemma", "descent", "page, number", at_most(left, name_of_term=...), when=[...])
+    # student: # mine.lemma(at_most(left, name_of_term=...), "descent", "page, number", when=[...])
     # student: my_evidence = []  # Evidence("mine.descent", "units", lambda s, full: check_units(mine, s)), ...
     # solution
     # An example: the descent lemma for one gradient step
@@ -1116,9 +1114,7 @@ def _(F, Evidence, Ledger, Paper, X, at_most, check_units):
     _value = mine.symbol("value", "F(x)", "value before the step", F)
     _next = mine.symbol("value_next", "F(x^+)", "value after the step", F)
     _g2 = mine.symbol("g2", r"\|\nabla F(x)\|^2", "squared gradient norm", F**2 / X**2, nonnegative=True)
-    mine.say(
-        "lemma", "descent", "everywhere", at_most(_next, before=_value, progress=-_eta * _g2 / 2), when=[_eta <= 1 / _L]
-    )
+    mine.lemma(at_most(_next, before=_value, progress=-_eta * _g2 / 2), "descent", "everywhere", when=_eta <= 1 / _L)
 
     def _descent(statement, full):
         ledger = Ledger([c.relation for c in statement.when])

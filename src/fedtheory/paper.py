@@ -32,6 +32,7 @@ from fedtheory.theory import catalogue, field, inequalities
 from fedtheory.theory.field import *  # noqa: F403
 from fedtheory.theory.field import Assumption
 from fedtheory.theory.inequalities import FunctionSymbol, VectorSymbol, constants, exact, function, points
+from fedtheory.theory.listing import Listing
 from fedtheory.theory.names import unknown
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs import own, parallel
@@ -58,6 +59,7 @@ from fedtheory.theory.proofs.inferences import (
 from fedtheory.theory.proofs.parallel import Vectors
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import (
+    NO_CLAIM,
     About,
     Bound,
     Claim,
@@ -362,15 +364,19 @@ class OwnPaper(Paper):
         return self.arenas[-1]
 
     def check(self, *statements: Statement, full: bool = False) -> Report:
-        """The verdicts of all statements, or of some: units, exact search, worst cases, proofs, runs."""
+        """The verdicts of all claims, or of some: units, exact search, worst cases, proofs, runs; lines against code."""
         from fedtheory.verification import verify
 
-        chosen = [s.id for s in statements or self.statements.values() if s.kind in ("lemma", "theorem")]
-        return Report(tuple(verify(chosen, full)))
+        return Report(tuple(verify([s.id for s in statements or self._claims], full)))
+
+    @property
+    def _claims(self) -> list[Statement]:
+        several = self.statements.values()
+        return [s for s in several if s.kind not in (*NO_CLAIM, "algorithm") or isinstance(s.claim, Listing)]
 
     def __repr__(self) -> str:
-        some = [s for s in self.statements.values() if s.kind in ("lemma", "theorem")][:8]
-        return "\n".join([f"{self.name}: {self.title}", *(f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in some)])
+        some = [f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in self._claims if s.kind != "algorithm"]
+        return "\n".join([f"{self.name}: {self.title}", *some[:8]])
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Papers outside this repository: where they are, and the modules of their parts.
+"""The parts of papers, and where papers outside this repository are.
 
-A paper of this repository has a place on each floor.  One outside is a package of its own,
+A paper of this repository has a place on each floor (`_HERE`).  One outside is a package of its own,
 
     NAME/statements.py    `paper`
     NAME/checks.py        `evidence()`, `OPEN`, `QUANTITIES` of a round
@@ -32,7 +32,15 @@ from typing import Any
 
 VARIABLE, GROUP = "FEDTHEORY_PAPERS", "fedtheory.papers"
 _PAPERS = Path(__file__).with_name("theory").resolve()  # those of this repository
-
+_HERE = {  # part -> its module below `fedtheory`, of a paper of this repository
+    "statements": "theory.{}",
+    "checks": "theory.{}.checks",
+    "algorithms": "simulations.algorithms.{}",
+    "arenas": "bounds.{}",
+    "worst_case": "bounds.{}.worst_case",
+    "presets": "bounds.{}.presets",
+    "figures": "figures.{}",
+}
 
 _WRITTEN: dict[str, Callable[[], Mapping[str, Any]]] = {}  # papers of this process: name -> its parts
 
@@ -98,23 +106,32 @@ def check_name(name: str) -> None:
 
 
 def load(paper: str, part: str) -> Any:
-    """A part of a paper outside, imported; None where it has no such part, or is none.
+    """A part of a paper, imported; None where it has no such part.
 
-    Raises ValueError that names the file and the line where the part's own code fails.
+    Raises ValueError that names the file and the line where the own code of a paper outside fails.
     """
     if paper in _WRITTEN:
         return _WRITTEN[paper]().get(part)
     package = packages().get(paper)
     if package is None:
-        return None
+        return _module(f"fedtheory.{_HERE[part].format(paper)}")
     spec = find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     with blaming(Path(places[0] if places else package).resolve()):
-        name = f"{package}.{part}"
-        if find_spec(name) is not None:
-            return import_module(name)
+        if (found := _module(f"{package}.{part}")) is not None:
+            return found
         statements = import_module(f"{package}.statements") if part != "statements" else None
         return getattr(getattr(statements, "paper", None), "parts", {}).get(part)  # all in one file
+
+
+def _module(name: str) -> Any:
+    """The module; None where there is none."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # it is there, and what it imports is not
+        return None
 
 
 @contextmanager

@@ -35,6 +35,7 @@ from fedtheory.paper import (
 )  # fmt: skip
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
 from fedtheory.theory import catalogue
+from fedtheory.theory.listing import Gradient, Line, Listing, Total, Variable, let, loop, names
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.statement import Status
 
@@ -128,6 +129,26 @@ def test_a_true_lemma_is_tested(lemma: str) -> None:
     """Without a line about evidence: units, exact search, worst case."""
     kinds = {e.kind: v.status for e, v in report(written, lemma)[lemma].verdicts}
     assert kinds == {"units": Status.PROVED, "search": Status.TESTED, "worst_case": Status.TESTED}
+
+
+@pytest.mark.parametrize(("sign", "status"), [(1, Status.TESTED), (-1, Status.ERROR)])
+def test_the_printed_lines_are_compared_with_the_algorithm(sign: int, status: Status) -> None:
+    r, i, j, k, step, steps, clients, rounds = names("r i j k eta K M R")
+    x, y = Variable("x", "x^({0})"), Variable("y", "y_{{{client},{1}}}^({0})", client=i)
+    drawn = Gradient(i, y[r, k], k, "g_{i,k}")
+    own, other = (Gradient(one, x[r], None, f"grad F_{one}(x^(r))") for one in (i, j))
+    lines = (
+        Line(1, 0, loop(r, 0, rounds - 1, "for round {index} = {first}, ..., {last} do")),
+        Line(2, 1, loop(i, 1, clients, "for client {index} = {first}, ..., {last} in parallel do", parallel=True)),
+        Line(3, 2, let(y[r, 0], x[r])),
+        Line(4, 2, loop(k, 0, steps - 1, "for local step {index} = {first}, ..., {last} do")),
+        Line(5, 3, let(y[r, k + 1], y[r, k] - step * (drawn - own + sign / clients * Total(j, clients, other)))),
+        Line(6, 1, let(x[r + 1], 1 / clients * Total(i, clients, y[r, steps]))),
+    )
+    p = paper("lines")
+    p.algorithm(FedAnchor)
+    printed = p.algorithm(Listing(lines), "alg1", "Algorithm 1")
+    assert printed.place == "Algorithm 1" and p.check()["alg1"].status is status
 
 
 @pytest.mark.slow  # tests/test_fifth_paper.py proves the same theorem by a command
