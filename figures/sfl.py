@@ -17,6 +17,7 @@ from fedtheory.figures import (
     beside_networks,
     best_constants,
     bound_against_run,
+    every_step,
     rate_tables,
     tight_rates,
     trade_off,
@@ -309,6 +310,7 @@ def _sharpened(full: bool) -> Drawn:
 FIGURES = [
     best_constants.picture("sfl"),
     *tight_rates.PICTURES,
+    *every_step.PICTURES,
     *winners.PICTURES,
     *beside_networks.PICTURES,
     rate_tables.picture("sfl_table1_as_an_experiment", "sfl.table1", rate_table.EXPERIMENTS, rate_table.MISSING),

@@ -184,6 +184,13 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
+_NO_NOISE = {"beta": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 2)}
 ROUNDS = Rounds(
-    (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS), complete, scenes, "eta_tilde", tried, "noise of two values, one block"
+    (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS),
+    complete,
+    scenes,
+    "eta_tilde",
+    tried,
+    "noise of two values, one block",
+    drifts=dict.fromkeys(("lemma5", "lemma5.corrected", "lemma16.corrected"), (_NO_NOISE, ("K",))),
 )

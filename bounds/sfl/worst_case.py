@@ -290,6 +290,7 @@ def longer(statement: Statement) -> list[dict[str, Fraction]]:
     return [_ONE_CLIENT | {"R": Fraction(R)} | step for R in (12, 14, 16) if _name(statement) == "thm2.strongly_convex"]
 
 
+_NO_NOISE = {"L": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 6)}
 ROUNDS = Rounds(
     (*ONE_ROUND, *SEQUENTIAL_RUNS, *PARALLEL_RUNS),
     complete,
@@ -298,4 +299,5 @@ ROUNDS = Rounds(
     tried,
     "noise of two values; beta = 0",
     longer,
+    dict.fromkeys(("lemma10", "lemma14.corrected"), (_NO_NOISE, ())),
 )

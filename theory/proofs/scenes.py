@@ -239,6 +239,8 @@ class Rounds:
              that the conditions admit
     setting  what all scenes have in common and the statements do not say, in words
     runs     numbers of whole runs, more than are tried: only the constant of the term of the start is on record there
+    drifts   statements about drift for every number of steps (`every_step`): numbers besides counts, and counts that are
+             that of the clients
     """
 
     names: tuple[str, ...]
@@ -248,6 +250,7 @@ class Rounds:
     tried: Callable[[Statement, bool], Sequence[Mapping[str, Fraction]]]
     setting: str
     runs: Callable[[Statement], Sequence[Mapping[str, Fraction]]] = lambda statement: ()
+    drifts: Mapping[str, tuple[Mapping[str, Fraction], Sequence[str]]] = field(default_factory=dict)
 
     def of_start(self, statement: Statement) -> Iterator[tuple[Case, Search]]:
         """The programmes of the term of the start in these runs."""
@@ -639,15 +642,16 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
     """The check of evidence of kind `worst_case`."""
 
     def checked(statement: Statement, full: bool = False) -> Verdict:
-        from fedtheory.theory.proofs import every_record
+        from fedtheory.theory.proofs import every_record, every_step
 
         told: list[str] = []
         undecided: list[str] = []
         largest = Fraction(0)  # of the best factors of all terms
         constants: dict[str, dict[str, tuple[float, float]]] = {}
         if statement is catalogue.find(statement.id):
-            # ValueError where a certificate on record is wrong
+            # ValueError where a certificate on record is wrong, or an induction
             every_record.checked(statement, rounds)
+            every_step.checked(statement, rounds)
             for case, search in rounds.of_start(statement):
                 of_run = best(search, statement.paper)
                 constants[case.told] = {START: (float(of_run.least), float(of_run.most))}

@@ -259,10 +259,10 @@ def verified_proof(programme: Programme, bracket: Bracket) -> bool:
     if not used.keys() <= programme.conditions.keys() or min(used.values(), default=Fraction(0)) < 0:
         return False
     parts = [programme.amount * bracket.upper, -programme.objective]
-    return _is_square(summed([*parts, *(programme.conditions[name] * -x for name, x in used.items())]))
+    return is_square(summed([*parts, *(programme.conditions[name] * -x for name, x in used.items())]))
 
 
-def _is_square(form: Quadratic) -> bool:
+def is_square(form: Quadratic) -> bool:
     """Whether a form is >= 0 for all vectors of any dimension, and all function values."""
     names = sorted({name for pair in form.products for name in pair})
     return not form.numbers and positive_semidefinite(_matrix(form, names))
@@ -624,7 +624,7 @@ class _Dual:
     def multipliers(self) -> dict[str, Fraction] | None:
         """The multipliers as fractions; None if none survive the rounding."""
         if not self.forms or not self.goal:
-            return {} if _is_square(self.goal) else None
+            return {} if is_square(self.goal) else None
         # where other terms are as small as can be, more multipliers must be 0: those that the solver finds tiny
         least = self._solved(self.none, own=False)
         tiny = self.none if least is None else self.none | {i for i, x in enumerate(least) if x <= _TINY * max(least)}
@@ -645,7 +645,7 @@ class _Dual:
         if found is None or min(found) < 0:
             return None
         used = (form * -x for x, form in zip(found, self.forms, strict=True) if x)
-        if not _is_square(summed([self.goal, *used])):
+        if not is_square(summed([self.goal, *used])):
             return None
         return dict(zip(self.dense.programme.conditions, found, strict=True))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from fedtheory.terminal import console, print_json, progress
 
 _SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand where none is known for all
 _WHOLE = 8  # clients, at most, whose programme is not made small by symmetry
+_SHOWN_STEPS = (2, 5, 10)  # numbers of local steps, with two clients, at which constants for all of them are shown
 _LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
 
 
@@ -93,7 +95,11 @@ def tight(
     ] = None,
     every: Annotated[
         bool,
-        typer.Option("--every", help="prove constants for every number of clients, which is left out"),
+        typer.Option(
+            "--every",
+            help="prove constants for every number of clients, which is left out; of drift for every number of local "
+            "steps, if it is left out, too",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -136,8 +142,16 @@ def tight(
             raise ValueError(f"{name}={x}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
     rounds = worst_cases.rounds(statement.paper)
     if every:
-        from fedtheory.theory.proofs import every_record
+        from fedtheory.theory.proofs import every_record, every_step
 
+        local = next((name for name, symbol in symbols.items() if symbol.concept == "local steps"), None)
+        if local in {symbol.name for symbol in statement.symbols} - numbers.keys():
+            try:
+                by_induction = every_step.every(statement, rounds, numbers, alike)
+            except every_step.NoDrift as error:
+                raise ValueError(f"{error}; expected {local}, such as {local}=2") from None
+            _for_every_step(by_induction, numbers, alike, as_json)
+            return
         entry = every_record.entry_of(id_, numbers, alike)
         if entry is not None:
             known = every_record.kept(statement.paper)[entry] or {}
@@ -201,6 +215,42 @@ def _show(found: list[tuple[str, Any]], as_json: bool) -> None:
     table = Table("term", "best / stated, for every M >= 2", "sharper / stated", box=None, pad_edge=False)
     for term, one in found:
         table.add_row(term, *([one] if isinstance(one, str) else [one.told + _for_some(one), _sharper(one)]))
+    console().print(table)
+
+
+def _for_every_step(one: Any, numbers: dict[str, Any], alike: list[str], as_json: bool) -> None:
+    """Show what is enough for every number of clients and steps."""
+    from fedtheory.bounds import worst_cases
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.printing import plain
+    from fedtheory.theory.proofs import every_step
+
+    statement, rounds = catalogue.find(one.id), worst_cases.rounds(one.id.partition(".")[0])
+    clients, local = every_step.letters(statement)
+    assert rounds is not None  # else there was no induction
+    two = {**numbers, **dict.fromkeys((clients, *alike), Fraction(2))}
+    ats = [rounds.complete(statement, two | {local: Fraction(K)}) for K in _SHOWN_STEPS]
+    shown = {q: [one.ratio(q, at) for at in ats] for q in one.stated}
+    if as_json:
+        rows = [
+            {
+                "quantity": plain(q),
+                "stated": plain(c),
+                "needed": q in one.needed,
+                "enough_over_stated": dict(zip(map(str, _SHOWN_STEPS), shown[q], strict=True)),
+            }
+            for q, c in one.stated.items()
+        ]
+        print_json({"enough": one.formula, "coefficients": rows, "checked": list(one.counts)})
+        return
+    print(f"for every {clients} and {local}, in place of the stated coefficients: {one.formula}")
+    columns = [
+        f"{f'enough / stated, {clients} = 2: ' if i == 0 else ''}{local} = {K}" for i, K in enumerate(_SHOWN_STEPS)
+    ]
+    table = Table("of", "stated", *columns, "", box=None, pad_edge=False)
+    for q, c in one.stated.items():
+        cells = [f"{x:.3g}" for x in shown[q]]
+        table.add_row(plain(q), plain(c), *cells, "needed" if q in one.needed else "")
     console().print(table)
 
 
