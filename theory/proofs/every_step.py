@@ -92,7 +92,7 @@ def slide(L: Fraction, eta: Fraction, n: int) -> tuple[Fraction, Callable[[Fract
 
 
 @dataclass(frozen=True)
-class Before:
+class LocalStep:
     """The step that leads to a point: the client's function, the number of its point, d and D there, v."""
 
     function: Function
@@ -102,7 +102,7 @@ class Before:
     v: Vector
 
 
-def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[Vector, Before]]:
+def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[Vector, LocalStep]]:
     """The name of the vector where the round starts, and d after each step whose end is a point of the round.
 
     Raises NoDrift where the points are no steps from one start.
@@ -112,7 +112,7 @@ def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[Vector, Before]]:
         raise NoDrift(f"{len(names)} starts of the round: expected one")
     start = Vector({(name := names.pop()): Fraction(1)})
     moves = [
-        Before(f, i, x - start, point.gradient - f.at(start).gradient, start)
+        LocalStep(f, i, x - start, point.gradient - f.at(start).gradient, start)
         for f in scene.functions
         for i, (x, point) in enumerate(list(f.points.items()))
         if name in x.parts
@@ -159,7 +159,7 @@ def chain(scene: Scene, form: Quadratic, eta: Fraction, L: Fraction) -> tuple[in
     return 1 + max(depth.values(), default=0), used, start
 
 
-def _lipschitz(scene: Scene, of: Before, start: str, L: Fraction) -> list[str]:
+def _lipschitz(scene: Scene, of: LocalStep, start: str, L: Fraction) -> list[str]:
     """The names of two conditions whose sum is 2 L times ||D|| <= L ||d||, in squares.  Raises NoDrift without them."""
     first = next(i for i, x in enumerate(of.function.points) if x.parts == {start: 1})
     names = [f"f{of.function.name}: {i}, {j}" for i, j in ((first, of.number), (of.number, first))]
@@ -233,7 +233,7 @@ def _known(scene: Scene, start: str, where: Fraction) -> dict[str, Fraction]:
 
 
 @dataclass(frozen=True)
-class Every:
+class DriftConstants:
     """With `number` in place of the coefficient of each of these quantities the claim holds for every M and K.
 
     id      the statement's
@@ -281,7 +281,7 @@ def every(
     numbers: Mapping[str, Fraction],
     alike: Collection[str] = (),
     counts: Sequence[tuple[int, int]] = COUNTS,
-) -> Every:
+) -> DriftConstants:
     """The induction for a statement about drift, checked at some counts.
 
     numbers  L, a step size and sigma = 0, for all counts
@@ -308,10 +308,10 @@ def every(
     same = {s: x for s, x in found[0][0].items() if x == 0 and all(at[s] == 0 for at, _ in found)}
     stated = {q: whole.coeff(q).subs(same) for q in found[0][1].quantities}
     needed = tuple(q for q in stated if all(q in one.needed for _, one in found))
-    return Every(statement.id, steps_[0], factors[0], stated, needed, tuple(counts))
+    return DriftConstants(statement.id, steps_[0], factors[0], stated, needed, tuple(counts))
 
 
-def checked(statement: Statement, rounds: scenes.Rounds) -> Every | None:
+def checked(statement: Statement, rounds: scenes.Rounds) -> DriftConstants | None:
     """The induction for one of the `drifts` of a paper; None for other statements.  Raises ValueError as `every`."""
     numbers = rounds.drifts.get(statement.id.partition(".")[2])
     return None if numbers is None else every(statement, rounds, *numbers)
