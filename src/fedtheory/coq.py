@@ -425,7 +425,11 @@ def record_algorithms() -> None:
             sys.exit(f"refused: {says}")
     write(algorithms.ACCEPTED, f"{algorithms.digest()}\n".encode())
     accepted, refuted = len(algorithms.THEOREMS), len(algorithms.REFUTED)
-    print(f"Coq's kernel accepts {accepted} theorems about algorithms, and {refuted} that a printed claim is false")
+    print(
+        f"Coq's kernel accepts {accepted} theorems about algorithms, and {refuted} that a printed claim is false",
+        end="; ",
+    )
+    print(f"{len(algorithms.DRIFT)} about drift, and that these are exact")
 
 
 def record_constants(names: Sequence[str], tell: Progress) -> None:

@@ -56,8 +56,17 @@ def test_they_rest_on_the_axioms_of_the_real_numbers_only(folder, theorem):
     assert algorithms.assumptions(theorem, folder) == AXIOMS
 
 
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("theorem", [*algorithms.DRIFT.values(), "drift.needed"])
+def test_drift_rests_on_axioms_of_the_real_numbers_only(folder, theorem):
+    assert algorithms.assumptions(theorem, folder) < AXIOMS
+
+
 # why: an equation or a hypothesis that a proof needs is another one
-_WHY = re.compile(r"not a valid (field|ring) equation|expected to have type|Unable to unify|Found no subterm")
+_WHY = re.compile(
+    r"not a valid (field|ring) equation|expected to have type|Unable to unify|Found no subterm|Cannot find witness"
+)
 
 
 # file, part of it, instead; for bounds.v, the files that are compiled again after it
@@ -86,6 +95,13 @@ CHANGED = {
         "thm1_strongly_convex_sharp_weight (eta_tilde mu : R) (whole_r : nat) : R :=\n  (/ (1 - mu * eta_tilde)",
         ("pfl", "sfl"),
     ),
+    "number of drift": ("drift", "sum n (fun t => (((1 + eta * L) ^ t - 1) / L) ^ 2).",
+                        "sum n (fun t => 99 / 100 * (((1 + eta * L) ^ t - 1) / L) ^ 2).", ()),
+    "one step less of drift": ("drift", "<= drift L eta (M * K) *", "<= drift L eta (M * K - 1) *", ()),
+    "smoothness of drift": ("drift", "<= L ^ 2 * sq (sub a b).", "<= (2 * L) ^ 2 * sq (sub a b).", ()),
+    "needed drift": ("drift", "= (((1 + eta * L) ^ t - 1) / L) ^ 2 * sq v.",
+                     "= 101 / 100 * (((1 + eta * L) ^ t - 1) / L) ^ 2 * sq v.", ()),
+    "order of drift": ("drift", "E (permutation M) (fun pi =>\n", "E (ret (seq 0 M)) (fun pi =>\n", ()),
     "strong convexity of SFL": ("sfl", "tangent (F m) (gradF m) mu) ->", "tangent (F m) (gradF m) 0) ->", ()),
     "strong convexity of PFL": ("pfl", "tangent (F m) (gradF m) mu) ->", "tangent (F m) (gradF m) 0) ->", ()),
     "heterogeneity of SFL": ("bounds", "(209 * M)", "(232 * M)", ("pfl", "sfl")),

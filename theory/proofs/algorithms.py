@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parents[1] / "kernel"
 BOUNDS = _FOLDER / "bounds.v"
 ACCEPTED = _FOLDER / "accepted.txt"  # the digest of the files as Coq's kernel has accepted them
 PRINTED = _FOLDER / "printed.v"
-_NAMES = "chance order steps runs bounds parallel sequential pfl sfl example printed sampled gate com"
+_NAMES = "chance order steps runs bounds parallel sequential pfl sfl drift example printed sampled gate com"
 FILES = tuple(_FOLDER / f"{name}.v" for name in _NAMES.split())  # each rests on those before it
 # statement -> the theorem in Coq that it holds for its algorithm
 THEOREMS = {
@@ -29,6 +29,8 @@ THEOREMS = {
     "sfl.thm2.strongly_convex.sharp": "pfl.strongly_convex",
     "sfl.thm1.strongly_convex.sharp": "sfl.strongly_convex",
 }
+# statement -> the theorem in Coq about its drift, for every number of clients and local steps; `drift.needed`: it is exact
+DRIFT = {"sfl.lemma10": "drift.sequential", "sfl.lemma14.corrected": "drift.parallel"}
 # statement -> the theorem in Coq that it is false as printed
 REFUTED = {
     "sfl.eq54": "sampled.eq54_refuted",
@@ -128,6 +130,11 @@ def theorem_of(id_: str) -> str | None:
     """
     theorem = (THEOREMS | REFUTED).get(id_)
     return theorem if theorem and _current() else None
+
+
+def drift_of(id_: str) -> str | None:
+    """The theorem in Coq about the drift in a statement; None if there is none, or if it has changed since."""
+    return DRIFT.get(id_) if _current() else None
 
 
 @cache

@@ -13,8 +13,10 @@ the client's gradient differs from that at the start, and ||D|| <= L ||d|| for s
 Steps of several clients, one after another in a random order, are such steps too: then the expectation is over the order.
 No smaller number than delta_j^2 is enough: on a line, all clients the same, f has curvature -L where the round is (`slide`).
 
-What is checked for single counts, exactly and with the algorithm's own round: that the multipliers of this induction prove
-the claim, and that the instance needs it.  That rounds with more clients or steps are such steps, too, is read off.
+For SFL and PFL all of this is a theorem in Coq (`theory/kernel/drift.v`).
+
+What is checked here for single counts, exactly and with the algorithm's own round: that the multipliers of this induction
+prove the claim, and that the instance needs it.  That rounds with more clients or steps are such steps, too, is read off.
 """
 
 from __future__ import annotations

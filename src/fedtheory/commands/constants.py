@@ -224,6 +224,7 @@ def _for_every_step(one: Any, numbers: dict[str, Any], alike: list[str], as_json
     from fedtheory.theory import catalogue
     from fedtheory.theory.printing import plain
     from fedtheory.theory.proofs import every_step
+    from fedtheory.theory.proofs.algorithms import drift_of
 
     statement, rounds = catalogue.find(one.id), worst_cases.rounds(one.id.partition(".")[0])
     clients, local = every_step.letters(statement)
@@ -241,7 +242,8 @@ def _for_every_step(one: Any, numbers: dict[str, Any], alike: list[str], as_json
             }
             for q, c in one.stated.items()
         ]
-        print_json({"enough": one.formula, "coefficients": rows, "checked": list(one.counts)})
+        checked = {"checked": list(one.counts), "in_coq": drift_of(one.id)}
+        print_json({"enough": one.formula, "coefficients": rows} | checked)
         return
     print(f"for every {clients} and {local}, in place of the stated coefficients: {one.formula}")
     columns = [
@@ -252,6 +254,8 @@ def _for_every_step(one: Any, numbers: dict[str, Any], alike: list[str], as_json
         cells = [f"{x:.3g}" for x in shown[q]]
         table.add_row(plain(q), plain(c), *cells, "needed" if q in one.needed else "")
     console().print(table)
+    if theorem := drift_of(one.id):
+        print(f"in Coq: {theorem}; no smaller number is enough: drift.needed")
 
 
 def _on_record(as_json: bool) -> None:
