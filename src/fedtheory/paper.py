@@ -190,7 +190,7 @@ class OwnPaper(Paper):
         name   its id without the paper's short name; lemma1, lemma2 ... by default
         place  where the paper says it
         when   a condition, or several
-        given  assumptions
+        given  assumptions: the field's, those of `assume`, or statements
         by     its proof: assumptions and inferences about a round, such as [smooth, noise, jensen]; or lemmas and
                inferences, as `theorem` has them; or a function of an `Argument`; or `certificate`: multipliers of what
                the assumptions say about one round of single steps are looked for
@@ -325,7 +325,9 @@ class OwnPaper(Paper):
             argument.fail("the proof", str(error))
         return argument.verdict()
 
-    def _assumption(self, given: Assumption) -> Statement:
+    def _assumption(self, given: Assumption | Statement) -> Statement:
+        if isinstance(given, Statement):
+            return given
         if not isinstance(given, Assumption):
             raise ValueError(f"{given!r}: expected assumptions, such as smooth or noise.independent")
         known = self.statements.get(f"{self.name}.{given.name}")

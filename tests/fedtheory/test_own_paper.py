@@ -37,7 +37,7 @@ from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clien
 from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Gradient, Line, Listing, Total, Variable, let, loop, names
 from fedtheory.theory.names import UnknownName
-from fedtheory.theory.statement import Status
+from fedtheory.theory.statement import Status, Words
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,18 @@ def test_a_true_lemma_is_tested(lemma: str) -> None:
     """Without a line about evidence: units, exact search, worst case."""
     kinds = {e.kind: v.status for e, v in report(written, lemma)[lemma].verdicts}
     assert kinds == {"units": Status.PROVED, "search": Status.TESTED, "worst_case": Status.TESTED}
+
+
+def test_the_calls_are_those_of_the_four_papers() -> None:
+    p = paper("kinds", step=K * eta)
+    small = p.assumption(Words("h is small."), place="page 1")
+    found = p.corollary(
+        claim=drift <= 6 * h**2 * grad_sq, name="short", place="page 2", when=h <= 1 / L, given=[small, smooth]
+    )
+    assert (small.id, found.id, found.kind, found.place) == ("kinds.assumption1", "kinds.short", "corollary", "page 2")
+    assert found.assumes == ("kinds.assumption1", "kinds.smooth")
+    printed = catalogue.paper("sfl")
+    assert type(printed).corollary is type(p).corollary and printed.statements["sfl.lemma5"].kind == "lemma"
 
 
 @pytest.mark.parametrize(("sign", "status"), [(1, Status.TESTED), (-1, Status.ERROR)])

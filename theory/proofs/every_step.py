@@ -236,7 +236,7 @@ def _known(scene: Scene, start: str, where: Fraction) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class DriftConstants:
-    """With `number` in place of the coefficient of each of these quantities the claim holds for every M and K.
+    """With one number, `formula`, in place of the coefficient of each of these quantities the claim holds for all M and K.
 
     id      the statement's
     steps   in a row, as an expression in the paper's letters: K, or S K
