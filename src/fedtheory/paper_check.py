@@ -42,7 +42,7 @@ def write_whole(out: Path, full: bool, progress: Progress | None, workshop: Work
     """
     paths = ready(out)
     checked = verify([s.id for s in catalogue.statements()], full, progress, workshop)
-    for name, text in generate(checked).items():
+    for name, text in workshop.once(f"paper check {full}", lambda: generate(checked)).items():
         write(paths[name], text.encode())
     return checked
 

@@ -95,7 +95,7 @@ class Store:
 
     def keep(self, name: str, result: Any, files: Files) -> None:
         """Keep a result that was made from these files."""
-        state = _state(files)
+        state = state_of(files)
         if self._states.get(state) is None:
             self._write(state, files)
             self._states[state] = files
@@ -158,7 +158,8 @@ def _signed(content: bytes) -> bytes:
 
 
 @cache
-def _state(files: Files) -> str:
+def state_of(files: Files) -> str:
+    """A digest of files with their contents."""
     return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()
 
 
@@ -201,6 +202,12 @@ def code() -> str:
     needed = [line for line in requires("fedtheory") or () if "extra ==" not in line]
     versions = [f"{name}=={version(name)}" for line in needed if (name := re.split(r"[^\w.-]", line)[0])]
     return hashlib.sha256("\n".join([sys.version, *versions, *contents(ours)]).encode()).hexdigest()
+
+
+def everything() -> list[str]:
+    """All files of our packages but bytecode and the drawn figures: modules, records, templates."""
+    every = (path for folder in _FOLDERS for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())
+    return sorted(str(path) for path in every if not str(path).startswith(_DRAWN))
 
 
 def contents(paths: Iterable[Path]) -> list[str]:
@@ -295,4 +302,17 @@ def digest(file: str) -> str:
         return ""
 
 
-__all__ = ["FLOORS", "LIBRARIES", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "watch"]
+__all__ = [
+    "FLOORS",
+    "LIBRARIES",
+    "ROOT",
+    "Store",
+    "code",
+    "digest",
+    "environment",
+    "everything",
+    "files_read",
+    "folder",
+    "state_of",
+    "watch",
+]

@@ -15,17 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
 from fedtheory import plugins
-from fedtheory.store import Files, Store, code, files_read, watch
+from fedtheory.store import Files, Store, code, everything, files_read, state_of, watch
 
 # loky replaces a worker process that has grown; nothing is lost by it
 warnings.filterwarnings("ignore", message="A worker (was restarted|stopped) while some jobs", category=UserWarning)
 
+Made = TypeVar("Made")
 Progress = Callable[[str, int, int], None]  # receives the stage, the count done and the total
 
 _SWITCHES = {
@@ -131,6 +132,20 @@ class Workshop:
             if self.store and task.kept and made_from is not None and not getattr(result, "failed", False):
                 self.store.keep(task.name, result, made_from)
             yield task
+
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
+        """What follows from all results so far, by our code: made once for each state of them.
+
+        name  says what else it depends on
+
+        It is not kept where what the results were made from is not known, and beside papers outside.
+        """
+        states = [(task.name, files) for task, files in self.files.items()]
+        known = [(task, state_of(files)) for task, files in states if files is not None]
+        if self.store is None or plugins.packages() or len(known) < len(states):
+            return make()
+        result: Made = self.store.once(f"{name} {sorted(known)!r}", make, everything())
+        return result
 
     def _look(self, tasks: Iterable[Task], stored: list[Task], left: dict[Task, None]) -> None:
         """Look the tasks up in the store; those that are left, each after those that it needs, join `left`."""

@@ -257,6 +257,33 @@ def test_what_depends_on_files_alone_is_made_once_for_each_state_of_them(tmp_pat
     assert result(fresh=True) == 3
 
 
+def test_what_follows_from_results_is_made_once_for_each_state_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For another state of our files, or of what a result was made from, it is made again; if that is unknown, always."""
+    ours, numbers = tmp_path / "template", count(1)
+    monkeypatch.setattr(tasks, "everything", lambda: [str(ours)])
+
+    def pages(made_from: store.Files | None) -> int:
+        where = Workshop(Store(tmp_path / "store"))
+        where.files[Task("stage", "paper", "kind", len, ("x",))] = made_from
+        return where.once("pages", lambda: next(numbers))
+
+    one, two = (frozenset({("data", content)}) for content in "12")
+    ours.write_text("one")
+    assert [pages(one), pages(one), pages(two), pages(one)] == [1, 1, 2, 1]
+    assert [pages(None), pages(None)] == [3, 4]
+    ours.write_text("two")
+    assert [pages(one), pages(one)] == [5, 5]
+
+
+def test_all_of_our_files_are_among_those_that_pages_depend_on() -> None:
+    files = store.everything()
+    names = {Path(file).name for file in files}
+    assert {"statement.html", "score.json", "errata.toml", "sequential.py", "drift.v", "CITATION.cff"} <= names
+    assert not any(name.endswith(".pyc") for name in names) and not any("figures/drawn/" in file for file in files)
+
+
 def test_a_cache_of_compiled_loops_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cached = [tmp_path / "loops.words.nbi", tmp_path / "loops.words.1.nbc"]
     for file in cached:

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,9 +30,8 @@ from fedtheory.report import PaperReport, Report
 from fedtheory.site import downloads, formulas, listings, referee, results, search, shelf
 from fedtheory.site.graph import Graph, graph
 from fedtheory.site.typeset import breakable, typeset
-from fedtheory.store import Store
 from fedtheory.tasks import Progress, Task, Workshop
-from fedtheory.theory import catalogue, printing
+from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.printing import latex, mathml, plain, rate_latex, unicode
 from fedtheory.theory.statement import (
@@ -87,6 +87,30 @@ def build(
 
     Every file is written whole or not at all.
     """
+    beside = downloads.beside(out)
+
+    def make() -> dict[str, bytes]:
+        return contents(checked, figures, beside, full, progress, workshop)
+
+    drawn = sorted((name, end, sha256(file).hexdigest()) for name, own in figures.items() for end, file in own.items())
+    made = make() if workshop is None else workshop.once(f"site {drawn!r} {beside!r} {full}", make)
+    for name, content in made.items():
+        write(out / name, content)
+    return [out / name for name in made]
+
+
+def contents(
+    checked: Sequence[Checked],
+    figures: Mapping[str, Mapping[str, bytes]],
+    beside: Mapping[str, str],
+    full: bool = False,
+    progress: Progress | None = None,
+    workshop: Workshop | None = None,
+) -> dict[str, bytes]:
+    """The files of the site by their names, `index.html` first; arguments as for `build`.
+
+    beside  what is built beside the site -> its address
+    """
     tell = progress or (lambda *_: None)
     shown = {p.name: p for p in gallery.pictures() if p.name in figures}
     about: dict[str, list[gallery.Picture]] = {}
@@ -121,7 +145,7 @@ def build(
         "statuses": list(count(checked)),
         "kinds": kinds(views),
         "severities": SEVERITIES,
-        "beside": downloads.beside(out),
+        "beside": beside,
     }
     first: dict[str, Any] = {
         "number": texts.number_word(len(papers)),
@@ -142,7 +166,7 @@ def build(
             pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
         values = common | {"paper": paper, **report_values(paper, by_id)}
         pages[f"{paper.paper.name}.report.html"] = page("report.html", **values)
-        reports[f"{paper.paper.name}.report.pdf"] = report_pdf(values, workshop.store if workshop else None)
+        reports[f"{paper.paper.name}.report.pdf"] = report_pdf(values)
         pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
@@ -160,11 +184,8 @@ def build(
         pictured = {end: content for end, content in figures[name].items() if end not in ("csv", "html")}
         assets |= {f"figures/{name}.{end}": content for end, content in pictured.items()}
         assets[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
-    contents = {name: formulas.lean(text).encode() for name, text in pages.items()} | reports | assets
-    contents["verdicts.json"] = downloads.verdicts(checked).encode()
-    for name, content in contents.items():
-        write(out / name, content)
-    return [out / name for name in contents]
+    whole = {name: formulas.lean(text).encode() for name, text in pages.items()} | reports | assets
+    return whole | {"verdicts.json": downloads.verdicts(checked).encode()}
 
 
 def _size(png: bytes) -> Markup:
@@ -190,15 +211,10 @@ def report_values(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]
     }
 
 
-def report_pdf(values: Mapping[str, Any], store: Store | None = None) -> bytes:
-    """The page of a report as PDF, taken from the store if it is there; `values` are those of the page."""
-    shown = page("report.html", in_latex=True, **values)
-    told = shown, f"Report on {values['paper'].paper.title}", f"fedtheory {values['version']}"
-    if store is None:
-        return referee.pdf(*told)
-    code = [str(module.__file__) for module in (referee, printing)]
-    result: bytes = store.once(f"{referee.__name__}.pdf{told!r}", lambda: referee.pdf(*told), code)
-    return result
+def report_pdf(values: Mapping[str, Any]) -> bytes:
+    """The page of a report as PDF; `values` are those of the page."""
+    title = f"Report on {values['paper'].paper.title}"
+    return referee.pdf(page("report.html", in_latex=True, **values), title, f"fedtheory {values['version']}")
 
 
 def _networks() -> dict[str, Any]:
