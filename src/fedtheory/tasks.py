@@ -36,6 +36,7 @@ _SWITCHES = {
 }
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
+_APART = ("figure", "experiment")  # kinds of tasks whose results no verdict reads
 _LOOK = 1.0  # seconds after which a process looks again whether the one that began it is there
 _PATIENCE = 10  # seconds for a scheduler to answer
 _TIMES = 2  # a task whose worker dies is tried so often
@@ -134,13 +135,13 @@ class Workshop:
             yield task
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What follows from all results so far, by our code: made once for each state of them.
+        """What follows from the verdicts so far, by our code: made once for each state of them.
 
-        name  says what else it depends on
+        name  says what else it depends on, such as figures
 
         It is not kept where what the results were made from is not known, and beside papers outside.
         """
-        states = [(task.name, files) for task, files in self.files.items()]
+        states = [(task.name, files) for task, files in self.files.items() if task.kind not in _APART]
         known = [(task, state_of(files)) for task, files in states if files is not None]
         if self.store is None or plugins.packages() or len(known) < len(states):
             return make()

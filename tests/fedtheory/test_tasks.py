@@ -267,6 +267,7 @@ def test_what_follows_from_results_is_made_once_for_each_state_of_them(
     def pages(made_from: store.Files | None) -> int:
         where = Workshop(Store(tmp_path / "store"))
         where.files[Task("stage", "paper", "kind", len, ("x",))] = made_from
+        where.files[Task("stage", "paper", "figure", len, ("y",))] = None
         return where.once("pages", lambda: next(numbers))
 
     one, two = (frozenset({("data", content)}) for content in "12")
