@@ -24,7 +24,7 @@ from fedtheory.sharper import gains, stated
 from fedtheory.tasks import Progress, Workshop
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex
-from fedtheory.verification import Checked, count, verify
+from fedtheory.verification import Checked, count, digest_of, verify
 
 _FIXED = {
     "FIGURES": "figures/drawn",
@@ -42,7 +42,7 @@ def write_whole(out: Path, full: bool, progress: Progress | None, workshop: Work
     """
     paths = ready(out)
     checked = verify([s.id for s in catalogue.statements()], full, progress, workshop)
-    for name, text in workshop.once(f"paper check {full}", lambda: generate(checked)).items():
+    for name, text in workshop.once(f"paper check {digest_of(checked)}", lambda: generate(checked)).items():
         write(paths[name], text.encode())
     return checked
 

@@ -95,7 +95,7 @@ class Store:
 
     def keep(self, name: str, result: Any, files: Files) -> None:
         """Keep a result that was made from these files."""
-        state = state_of(files)
+        state = _state(files)
         if self._states.get(state) is None:
             self._write(state, files)
             self._states[state] = files
@@ -158,8 +158,7 @@ def _signed(content: bytes) -> bytes:
 
 
 @cache
-def state_of(files: Files) -> str:
-    """A digest of files with their contents."""
+def _state(files: Files) -> str:
     return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()
 
 
@@ -313,6 +312,5 @@ __all__ = [
     "everything",
     "files_read",
     "folder",
-    "state_of",
     "watch",
 ]

@@ -21,7 +21,7 @@ from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
 from fedtheory import plugins
-from fedtheory.store import Files, Store, code, everything, files_read, state_of, watch
+from fedtheory.store import Files, Store, code, everything, files_read, watch
 
 # loky replaces a worker process that has grown; nothing is lost by it
 warnings.filterwarnings("ignore", message="A worker (was restarted|stopped) while some jobs", category=UserWarning)
@@ -36,7 +36,6 @@ _SWITCHES = {
 }
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
-_APART = ("figure", "experiment")  # kinds of tasks whose results no verdict reads
 _LOOK = 1.0  # seconds after which a process looks again whether the one that began it is there
 _PATIENCE = 10  # seconds for a scheduler to answer
 _TIMES = 2  # a task whose worker dies is tried so often
@@ -135,17 +134,15 @@ class Workshop:
             yield task
 
     def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """What follows from the verdicts so far, by our code: made once for each state of them.
+        """What follows from the verdicts, which follow from our code: made once for each state of it.
 
-        name  says what else it depends on, such as figures
+        name  says what else it depends on, such as figures; and what the verdicts say, in case somebody changed them
 
-        It is not kept where what the results were made from is not known, and beside papers outside.
+        It is not kept beside papers outside, nor where a check failed.
         """
-        states = [(task.name, files) for task, files in self.files.items() if task.kind not in _APART]
-        known = [(task, state_of(files)) for task, files in states if files is not None]
-        if self.store is None or plugins.packages() or len(known) < len(states):
+        if self.store is None or plugins.packages() or any(getattr(r, "failed", False) for r in self.results.values()):
             return make()
-        result: Made = self.store.once(f"{name} {sorted(known)!r}", make, everything())
+        result: Made = self.store.once(name, make, everything())
         return result
 
     def _look(self, tasks: Iterable[Task], stored: list[Task], left: dict[Task, None]) -> None:

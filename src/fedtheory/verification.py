@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 from traceback import extract_tb
 from typing import get_args
@@ -484,6 +485,12 @@ def _limited(verdict: Verdict, assumes: Collection[str], used: Checked, follows:
 def _failed(verdict: Verdict, step: str) -> Verdict:
     """The verdict of a proof that fails at this step."""
     return replace(verdict, status=Status.BROKEN, says=step, slack=None, witness={"step": step}, best={}, added=())
+
+
+def digest_of(checked: Iterable[Checked]) -> str:
+    """A digest of what is said of statements."""
+    says = [(c.statement.id, c.headline, [(e.kind, v.status, v.says) for e, v in c.verdicts]) for c in checked]
+    return sha256(repr(says).encode()).hexdigest()
 
 
 def count(checked: Sequence[Checked]) -> dict[Status, int]:

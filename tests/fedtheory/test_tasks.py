@@ -257,25 +257,25 @@ def test_what_depends_on_files_alone_is_made_once_for_each_state_of_them(tmp_pat
     assert result(fresh=True) == 3
 
 
-def test_what_follows_from_results_is_made_once_for_each_state_of_them(
+def test_what_follows_from_verdicts_is_made_once_for_each_state_of_our_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For another state of our files, or of what a result was made from, it is made again; if that is unknown, always."""
+    """And each time where a check failed, or beside papers outside."""
     ours, numbers = tmp_path / "template", count(1)
     monkeypatch.setattr(tasks, "everything", lambda: [str(ours)])
 
-    def pages(made_from: store.Files | None) -> int:
+    def pages(found: Status = Status.PROVED, name: str = "pages") -> int:
         where = Workshop(Store(tmp_path / "store"))
-        where.files[Task("stage", "paper", "kind", len, ("x",))] = made_from
-        where.files[Task("stage", "paper", "figure", len, ("y",))] = None
-        return where.once("pages", lambda: next(numbers))
+        where.results[Task("stage", "paper", "kind", len, ("x",))] = Verdict(found, "")
+        return where.once(name, lambda: next(numbers))
 
-    one, two = (frozenset({("data", content)}) for content in "12")
     ours.write_text("one")
-    assert [pages(one), pages(one), pages(two), pages(one)] == [1, 1, 2, 1]
-    assert [pages(None), pages(None)] == [3, 4]
+    assert [pages(), pages(), pages(name="others"), pages()] == [1, 1, 2, 1]
+    assert [pages(Status.ERROR), pages(Status.ERROR)] == [3, 4]
     ours.write_text("two")
-    assert [pages(one), pages(one)] == [5, 5]
+    assert [pages(), pages()] == [5, 5]
+    monkeypatch.setattr(tasks.plugins, "packages", lambda: {"mine": "mine"})
+    assert [pages(), pages()] == [6, 7]
 
 
 def test_all_of_our_files_are_among_those_that_pages_depend_on() -> None:

@@ -51,7 +51,7 @@ from fedtheory.theory.statement import (
     Verdict,
     Words,
 )
-from fedtheory.verification import Checked, count, measurements_of, taken_over
+from fedtheory.verification import Checked, count, digest_of, measurements_of, taken_over
 
 _HERE = Path(__file__).parent
 SEVERITIES = get_args(Severity)
@@ -93,7 +93,7 @@ def build(
         return contents(checked, figures, beside, full, progress, workshop)
 
     drawn = sorted((name, end, sha256(file).hexdigest()) for name, own in figures.items() for end, file in own.items())
-    made = make() if workshop is None else workshop.once(f"site {drawn!r} {beside!r} {full}", make)
+    made = make() if workshop is None else workshop.once(f"site {digest_of(checked)} {drawn!r} {beside!r} {full}", make)
     for name, content in made.items():
         write(out / name, content)
     return [out / name for name in made]
