@@ -111,7 +111,7 @@ def test_verdicts_figures_and_simulations_are_those_of_one_machine(address: str,
     draw_all(chosen, tmp_path / "here")
     draw_all(chosen, tmp_path / "there", workshop=Workshop(scheduler=address))
     here, there = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("here", "there"))
-    assert len(here) == 6 and here == there
+    assert len(here) == 4 and here == there
     given = {"eta": "0.1,0.2,0.3,0.4,0.5", "rounds": "20", "seeds": "40", "sigma": "1", "K": "3"}
     asked = Asked("quadratic", ("SFL",), given)
     (one,), (other,) = ([f.runs for f in simulate(asked, None, w)] for w in (Workshop(), Workshop(scheduler=address)))
@@ -130,7 +130,8 @@ def test_a_training_comes_back_whole(address: str, tmp_path: Path) -> None:
     assert (there / "setup.toml").read_text() == (here / "setup.toml").read_text()
     for seed in SETUP.seeds:
         one, two = (np.load(folder / f"seed-{seed}.npz") for folder in (here, there))
-        assert one.files == two.files and all(np.array_equal(one[name], two[name]) for name in one.files)
+        timed = {"mark.seconds", "checksum", "history"}  # the seconds that a training took, and digests of them
+        assert one.files == two.files and all(np.array_equal(one[name], two[name]) for name in {*one.files} - timed)
     before = {name: (there / name).stat().st_mtime_ns for name in NAMES}
     training.train_there({there: SETUP}, where)
     assert before == {name: (there / name).stat().st_mtime_ns for name in NAMES}, "nothing is trained twice"
