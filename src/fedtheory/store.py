@@ -102,16 +102,12 @@ class Store:
         others = [kept for kept in self._read(_key(name)) or [] if kept[0] != state]
         self._write(_key(name), [(state, pickle.dumps(result)), *others][:_VARIANTS])
 
-    def once(self, name: str, make: Callable[[], Any], files: Iterable[str]) -> Any:
-        """A result from here, or made and kept.
-
-        name   says all that it depends on
-        files  but for these, absolute or from our packages' folder
-        """
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """A result from here, or made and kept; `name` says all that it depends on."""
         if (found := self.find(name)) is not None:
             return found[0]
         result = make()
-        self.keep(name, result, frozenset((_short(file), self._digest(file)) for file in files))
+        self.keep(name, result, frozenset())
         return result
 
     def _as_now(self, state: str) -> Files | None:
@@ -203,10 +199,16 @@ def code() -> str:
     return hashlib.sha256("\n".join([sys.version, *versions, *contents(ours)]).encode()).hexdigest()
 
 
-def everything() -> list[str]:
-    """All files of our packages but bytecode and the drawn figures: modules, records, templates."""
+def everything(since: int) -> str | None:
+    """A digest of all files of our packages but bytecode and the drawn figures: modules, records, templates.
+
+    since  a time before this process read them, in nanoseconds; None if one may have changed after it
+    """
     every = (path for folder in _FOLDERS for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())
-    return sorted(str(path) for path in every if not str(path).startswith(_DRAWN))
+    ours = sorted(path for path in every if not str(path).startswith(_DRAWN))
+    if any(max(path.stat().st_ctime_ns, path.stat().st_mtime_ns) > since - _MARGIN for path in ours):
+        return None
+    return hashlib.sha256("\n".join(contents(ours)).encode()).hexdigest()
 
 
 def contents(paths: Iterable[Path]) -> list[str]:

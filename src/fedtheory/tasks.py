@@ -34,6 +34,7 @@ _SWITCHES = {
     "SYMPY_CACHE_SIZE": "None",  # sympy computes no expression twice: proofs take a seventh less
     "LOKY_MAX_MEMORY_LEAK_SIZE": "2e9",  # bytes; a process that grows by more is replaced, and imports all again
 }
+_BEGUN = time.time_ns()  # this process, but for a moment: most of our code is read after it
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
 _LOOK = 1.0  # seconds after which a process looks again whether the one that began it is there
@@ -138,11 +139,12 @@ class Workshop:
 
         name  says what else it depends on, such as figures; and what the verdicts say, in case somebody changed them
 
-        It is not kept beside papers outside, nor where a check failed.
+        It is not kept beside papers outside, where a check failed, nor where one of our files changed meanwhile.
         """
-        if self.store is None or plugins.packages() or any(getattr(r, "failed", False) for r in self.results.values()):
+        failed = any(getattr(result, "failed", False) for result in self.results.values())
+        if self.store is None or plugins.packages() or failed or (ours := everything(_BEGUN)) is None:
             return make()
-        result: Made = self.store.once(name, make, everything())
+        result: Made = self.store.once(f"{name} {ours}", make)
         return result
 
     def _look(self, tasks: Iterable[Task], stored: list[Task], left: dict[Task, None]) -> None:

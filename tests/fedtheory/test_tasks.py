@@ -15,7 +15,6 @@ from collections.abc import Callable
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -244,45 +243,46 @@ def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
     assert Store(tmp_path / "store").find("a task") is None
 
 
-def test_what_depends_on_files_alone_is_made_once_for_each_state_of_them(tmp_path: Path) -> None:
-    file, numbers = tmp_path / "template", count(1)
-
-    def result(fresh: bool = False) -> Any:
-        return Store(tmp_path / "store", fresh).once("a page", lambda: next(numbers), [str(file)])
-
-    file.write_text("one")
-    assert result() == result() == 1
-    file.write_text("two")
-    assert result() == result() == 2
-    assert result(fresh=True) == 3
-
-
 def test_what_follows_from_verdicts_is_made_once_for_each_state_of_our_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And each time where a check failed, or beside papers outside."""
-    ours, numbers = tmp_path / "template", count(1)
-    monkeypatch.setattr(tasks, "everything", lambda: [str(ours)])
+    ours: list[str | None] = ["one"]
+    numbers = count(1)
+    monkeypatch.setattr(tasks, "everything", lambda since: ours[0])
 
     def pages(found: Status = Status.PROVED, name: str = "pages") -> int:
         where = Workshop(Store(tmp_path / "store"))
         where.results[Task("stage", "paper", "kind", len, ("x",))] = Verdict(found, "")
         return where.once(name, lambda: next(numbers))
 
-    ours.write_text("one")
     assert [pages(), pages(), pages(name="others"), pages()] == [1, 1, 2, 1]
     assert [pages(Status.ERROR), pages(Status.ERROR)] == [3, 4]
-    ours.write_text("two")
+    ours[0] = "two"
     assert [pages(), pages()] == [5, 5]
-    monkeypatch.setattr(tasks.plugins, "packages", lambda: {"mine": "mine"})
+    ours[0] = None
     assert [pages(), pages()] == [6, 7]
+    ours[0] = "two"
+    monkeypatch.setattr(tasks.plugins, "packages", lambda: {"mine": "mine"})
+    assert [pages(), pages()] == [8, 9]
 
 
-def test_all_of_our_files_are_among_those_that_pages_depend_on() -> None:
-    files = store.everything()
-    names = {Path(file).name for file in files}
-    assert {"statement.html", "score.json", "errata.toml", "sequential.py", "drift.v", "CITATION.cff"} <= names
-    assert not any(name.endswith(".pyc") for name in names) and not any("figures/drawn/" in file for file in files)
+def test_pages_depend_on_each_of_our_files_but_bytecode_and_drawings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_FOLDERS", (tmp_path,))
+    monkeypatch.setattr(store, "ROOT", tmp_path)
+    monkeypatch.setattr(store, "_DRAWN", f"{tmp_path}/drawn/")
+    (tmp_path / "drawn").mkdir()
+    later = time.time_ns() + 10**10
+    states = []
+    for file in ("page.html", "record.json", "bytecode.pyc", "drawn/one.png"):
+        (tmp_path / file).write_text("1")
+        states.append(store.everything(later))
+    assert states[0] != states[1] == states[2] == states[3] is not None
+    (tmp_path / "page.html").write_text("2")
+    assert store.everything(later) != states[3]
+    assert store.everything(time.time_ns()) is None, "it may have changed after it was read"
 
 
 def test_a_cache_of_compiled_loops_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,9 +239,10 @@ class DriftConstants:
     """With one number, `formula`, in place of the coefficient of each of these quantities the claim holds for all M and K.
 
     id      the statement's
-    steps   in a row, as an expression in the paper's letters: K, or S K
+    steps   in a row, as an expression in the paper's letters: K, or M K, where all clients take part
     factor  the number, as a multiple of `drift` of these steps: 1, or M
-    stated  quantity -> its coefficient in the statement, where constants that are 0 at all counts, such as beta, are 0
+    stated  quantity -> its coefficient in the statement, with what is the same at all counts
+    same    what that is: constants that are 0, such as beta, and numbers of clients that are M
     needed  the quantities that need the number, for every M and K
     counts  of clients and steps, that were checked
     """
@@ -250,6 +251,7 @@ class DriftConstants:
     steps: sympy.Expr
     factor: sympy.Expr
     stated: dict[sympy.Expr, sympy.Expr]
+    same: dict[sympy.Expr, sympy.Expr]
     needed: tuple[sympy.Expr, ...]
     counts: tuple[tuple[int, int], ...]
 
@@ -259,7 +261,8 @@ class DriftConstants:
         symbols = catalogue.symbols(catalogue.find(self.id))
         eta, L = (next(name for name, s in symbols.items() if s.concept == concept) for concept in _CONSTANTS)
         factor = "" if self.factor == 1 else f"{self.factor} * "
-        return f"{factor}sum of ((q^j - 1)/{L})^2 over j = 1 ... {self.steps} - 1, with q = 1 + {eta} {L}"
+        where = "".join(f", {s} = {x}" for s, x in self.same.items())
+        return f"{factor}sum of ((q^j - 1)/{L})^2 over j = 1 ... {self.steps} - 1, with q = 1 + {eta} {L}{where}"
 
     def ratio(self, q: sympy.Expr, at: scenes.Numbers) -> float:
         """The number over the stated coefficient of a quantity, where eta is the step size and L the constant."""
@@ -294,7 +297,7 @@ def every(
     if not step_holds():
         raise NoDrift("the inequality of a step does not hold")
     if Property.CONVEX in catalogue.properties(statement):
-        raise NoDrift(f"{statement.id}: the functions are convex, and then drift is smaller")
+        raise NoDrift(f"{statement.id}: the functions are convex, and then less may be enough")
     clients, local = letters(statement)
     found: list[tuple[scenes.Numbers, Enough]] = []
     for M, K in counts:
@@ -307,10 +310,13 @@ def every(
         raise NoDrift(f"{statement.id}: the steps in a row, or the number that is enough, fit no count")
     terms = (defined(term.value, statement.where) for term in statement.claim_of(Bound).terms)
     whole = sympy.expand(sympy.Add(*terms))
-    same = {s: x for s, x in found[0][0].items() if x == 0 and all(at[s] == 0 for at, _ in found)}
+    of = {s for q in found[0][1].quantities for s in whole.coeff(q).free_symbols} - {M_}
+    same = {
+        s: x for s in sorted(of, key=str) for x in (sympy.S.Zero, M_) if all(at.get(s) == x.subs(at) for at, _ in found)
+    }
     stated = {q: whole.coeff(q).subs(same) for q in found[0][1].quantities}
     needed = tuple(q for q in stated if all(q in one.needed for _, one in found))
-    return DriftConstants(statement.id, steps_[0], factors[0], stated, needed, tuple(counts))
+    return DriftConstants(statement.id, steps_[0], factors[0], stated, same, needed, tuple(counts))
 
 
 def checked(statement: Statement, rounds: scenes.Rounds) -> DriftConstants | None:
