@@ -47,8 +47,8 @@ PICTURES = [
     Picture(
         "sfl_drift_for_every_number_of_steps",
         "Drift in local steps without noise, all clients, L = 1, beta = 0, eta_tilde = 1/6: the factors on the "
-        "coefficients of Lemma 10 and of the corrected Lemma 14 that are enough together, for every number of clients and steps; that of "
-        "the gradient is needed. An induction proves it.",
+        "coefficients of Lemma 10 and of the corrected Lemma 14 that are enough together, for every number of clients "
+        "and steps; that of the gradient is needed. An induction proves it.",
         lambda full: draw(),
         tuple(_LEMMAS),
     )
