@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fedtheory.bounds.comparison import compare
-    from fedtheory.bounds.evaluation import ConditionViolated, Value, evaluate
+    from fedtheory.bounds.evaluation import BoundValue, ConditionViolated, evaluate
     from fedtheory.bounds.orders import rates
     from fedtheory.bounds.tuning import rounds_to, tune
 
 _WHERE = {
     "ConditionViolated": "evaluation",
-    "Value": "evaluation",
+    "BoundValue": "evaluation",
     "compare": "comparison",
     "evaluate": "evaluation",
     "rates": "orders",
@@ -29,4 +29,4 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(f"fedtheory.bounds.{_WHERE[name]}"), name)
 
 
-__all__ = ["ConditionViolated", "Value", "compare", "evaluate", "rates", "rounds_to", "tune"]
+__all__ = ["BoundValue", "ConditionViolated", "compare", "evaluate", "rates", "rounds_to", "tune"]

@@ -159,8 +159,7 @@ def following(statement: Statement) -> dict[str, Any] | None:
     if statement.paper != "sfl" or not methods:
         return None
     (method,), symbols, defined = methods, catalogue.symbols(statement), definitions(statement)
-    assert isinstance(statement.claim, Bound)
-    recorded = quantities("sfl")[statement.claim.quantity.name].recorded
+    recorded = quantities("sfl")[statement.claim_of(Bound).quantity.name].recorded
     rate = symbols["eta_tilde"].sympy / (defined["eta_tilde"] / symbols["eta"].sympy)
     w, r = defined.get("w_r", sympy.S.One), symbols["r"].sympy
     ratio = sympy.simplify(w.subs(r, r - 1) / w)
@@ -168,7 +167,7 @@ def following(statement: Statement) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ArenaCurve:
     """The measurement of an arena at one step size.
 
     step              the symbol of the step size
@@ -188,13 +187,13 @@ class Curve:
     high: list[float]
 
 
-def curves(statement: Statement, full: bool = False) -> list[Curve]:
+def curves(statement: Statement, full: bool = False) -> list[ArenaCurve]:
     """The curves of a statement's arenas."""
     own = [a for a in papers.arenas(statement.paper) if a.statement == statement.id]
     return [curve for arena in own for curve in _of_arena(arena, statement, full)]
 
 
-def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[Curve]:
+def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[ArenaCurve]:
     data, name = confront(arena, statement, full), step_symbol(statement)
     wanted = [s.name for s in parameters(statement)]
     found = []
@@ -206,5 +205,5 @@ def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[Curve]:
         if at.R.size:
             symbols = {symbol: float(values[symbol]) for symbol in wanted if symbol not in along}
             numbers = (at[part].values.tolist() for part in ("mean", "low", "high"))
-            found.append(Curve(arena.name, name, int(data.attrs["seeds"]), symbols, along, *numbers))
+            found.append(ArenaCurve(arena.name, name, int(data.attrs["seeds"]), symbols, along, *numbers))
     return found

@@ -86,7 +86,7 @@ def _is_zero(one: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _At:
+class _FunctionAtPoint:
     """A function at a point."""
 
     x: Any
@@ -94,7 +94,7 @@ class _At:
     gradient: Any
 
 
-class _Round:
+class _RoundSymbols:
     """The symbols of a round of M clients: those that each client has, what depends on which draw, and the functions."""
 
     def __init__(self, M: int) -> None:
@@ -103,7 +103,7 @@ class _Round:
         self.values: set[sympy.Symbol] = set()
         self.needs: dict[sympy.Symbol, frozenset[sympy.Symbol]] = {}  # draws that a vector depends on
         self.draws: dict[sympy.Symbol, Property] = {}
-        self.points: list[dict[sympy.Expr, _At]] = [{} for _ in range(M)]
+        self.points: list[dict[sympy.Expr, _FunctionAtPoint]] = [{} for _ in range(M)]
         for m in range(M):
             self.function(m).at(ZERO)
 
@@ -127,13 +127,13 @@ class _Round:
         """The function of a client."""
         return SimpleNamespace(at=partial(self._at, m))
 
-    def _at(self, m: int, x: Formal) -> _At:
+    def _at(self, m: int, x: Formal) -> _FunctionAtPoint:
         known = self.points[m]
         if x.e not in known:
             k, needs = len(known), self.behind(x.e)
             value = self.symbol(f"f{k}", m, needs)
             self.values.add(value)
-            known[x.e] = _At(x, value, Formal(self.symbol(f"g{k}", m, needs)))
+            known[x.e] = _FunctionAtPoint(x, value, Formal(self.symbol(f"g{k}", m, needs)))
         return known[x.e]
 
 
@@ -153,7 +153,9 @@ class _Model:
     settings: Mapping[str, sympy.Symbol]
     memory: Mapping[str, str]
 
-    def outcomes(self, at: _Round, given: Mapping[Any, Any], eta: sympy.Symbol) -> Iterator[tuple[sympy.Expr, Trace]]:
+    def outcomes(
+        self, at: _RoundSymbols, given: Mapping[Any, Any], eta: sympy.Symbol
+    ) -> Iterator[tuple[sympy.Expr, Trace]]:
         """The round with each coin, and its chance."""
         steps = {name: 1 for name in self.settings if name in worst_cases.STEPS}
         others = {name: s for name, s in self.settings.items() if name not in worst_cases.STEPS}
@@ -208,7 +210,9 @@ class _Model:
             )  # fmt: skip
 
 
-def _reduced(at: _Round, form: sympy.Expr, independent: frozenset[Property], zero: frozenset[str]) -> dict[Any, Any]:
+def _reduced(
+    at: _RoundSymbols, form: sympy.Expr, independent: frozenset[Property], zero: frozenset[str]
+) -> dict[Any, Any]:
     """A form in means and deviations: a product of their names, or the name of a number -> its coefficient.
 
     Raises ValueError for a form that changes if clients change places.
@@ -274,7 +278,7 @@ def _same(key: Any, several: Any) -> Any:
 
 
 def _without_draws(
-    at: _Round,
+    at: _RoundSymbols,
     form: sympy.Expr,
     most: Mapping[sympy.Symbol, sympy.Expr],
     when: Sequence[Any],
@@ -298,7 +302,7 @@ def _without_draws(
     return form
 
 
-def _vanishes(at: _Round, a: sympy.Symbol, b: sympy.Symbol, independent: frozenset[Property]) -> bool:
+def _vanishes(at: _RoundSymbols, a: sympy.Symbol, b: sympy.Symbol, independent: frozenset[Property]) -> bool:
     """Whether the expected inner product is 0: an error of mean zero, and what does not depend on it."""
     if a == b:
         return False
@@ -309,7 +313,9 @@ def _vanishes(at: _Round, a: sympy.Symbol, b: sympy.Symbol, independent: frozens
     return any(one in at.draws and one not in at.needs[other] for one, other in ((a, b), (b, a)))
 
 
-def _mean_squares(at: _Round, traces: Sequence[Trace], given: Mapping[Any, Any]) -> dict[sympy.Symbol, sympy.Expr]:
+def _mean_squares(
+    at: _RoundSymbols, traces: Sequence[Trace], given: Mapping[Any, Any]
+) -> dict[sympy.Symbol, sympy.Expr]:
     """What bounds the mean square of each error: of gradients and of compressed messages."""
     found: dict[sympy.Symbol, sympy.Expr] = {}
     if Property.VARIANCE in given:
@@ -327,7 +333,7 @@ def _mean_squares(at: _Round, traces: Sequence[Trace], given: Mapping[Any, Any])
     return found
 
 
-def _conditions(at: _Round, traces: Sequence[Trace], given: Mapping[Any, Any]) -> dict[str, list[sympy.Expr]]:
+def _conditions(at: _RoundSymbols, traces: Sequence[Trace], given: Mapping[Any, Any]) -> dict[str, list[sympy.Expr]]:
     """What is >= 0, by its name: a form of each client, or one of all."""
 
     def constant(name: Property) -> Any:
@@ -391,7 +397,7 @@ def _form(parts: Mapping[Any, Any]) -> sympy.Expr:
     return sympy.Add(*(c * sympy.Mul(*(sympy.Symbol(p, real=True) for p in key)) for key, c in parts.items()))
 
 
-def question(statement: Statement) -> inequalities.Question:
+def question(statement: Statement) -> inequalities.FormQuestion:
     """The lemma, as a claim about forms.  Raises ValueError for a lemma or an algorithm that this does not read."""
     paper = statement.paper
     algorithms = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
@@ -437,7 +443,7 @@ def question(statement: Statement) -> inequalities.Question:
     zero = frozenset({*([_STAR] if least else ()), *(name for name, kind in model.memory.items() if kind == "sum 0")})
     independent = frozenset(law for law, apart in _FRESH.items() if apart in given)
     for M in _COUNTS:
-        at = _Round(M)
+        at = _RoundSymbols(M)
         outcomes = list(model.outcomes(at, given, eta))
         means = {
             s: sympy.expand(sum(odds * quantities[s.name](t) for odds, t in outcomes))
@@ -476,7 +482,7 @@ def question(statement: Statement) -> inequalities.Question:
     gradients = [s for s in parts if re.fullmatch(r"\w+ [fg]\d+", s.name)]
     units = dict.fromkeys((by_name["L"], by_name["mu"], *gradients), 1) | {sympy.Symbol("mean x", real=True): 0}
     L = by_name["L"] if by_name["L"] in left else None
-    return inequalities.Question(statement.claim, (), tuple(when), goal, forms, (), left, L, units)
+    return inequalities.FormQuestion(statement.claim, (), tuple(when), goal, forms, (), left, L, units)
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:

@@ -20,7 +20,7 @@ from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.trials.arena_search import (
     Candidate,
-    Family,
+    Candidates,
     Jumps,
     judge,
     jumps,
@@ -89,7 +89,7 @@ def _of_runs(paper: str) -> Iterator[Evidence]:
             yield Evidence(statement.id, "search", _or_open(partial(_searched, _families(statement, algorithm))))
 
 
-def _searched(families: Sequence[Family], statement: Statement, full: bool) -> Verdict:
+def _searched(families: Sequence[Candidates], statement: Statement, full: bool) -> Verdict:
     """The first refutation in a family; else what all families found, and the smallest slack."""
     tested = []
     for family in families:
@@ -104,7 +104,7 @@ def _searched(families: Sequence[Family], statement: Statement, full: bool) -> V
     return replace(tested[0], says="; ".join(one.says for one in tested), slack=slack)
 
 
-def _families(statement: Statement, algorithm: Any) -> tuple[Family, Family]:
+def _families(statement: Statement, algorithm: Any) -> tuple[Candidates, Candidates]:
     """Small quadratics that the statement's assumptions admit, and functions with jumps; with one to three local steps."""
     given = catalogue.properties(statement)
     convex = bool({Property.CONVEX, Property.STRONGLY_CONVEX} & given.keys())
@@ -145,7 +145,7 @@ def _families(statement: Statement, algorithm: Any) -> tuple[Family, Family]:
         step_size = "eta_tilde" if any(s.name == "eta_tilde" for s in statement.where) else "eta"
         return largest_step(bound, step_size, values)
 
-    quadratics = Family(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
+    quadratics = Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
     return quadratics, replace(quadratics, draw=draw_jumps, vary=vary_jumps)
 
 

@@ -27,7 +27,7 @@ class ConditionViolated(ValueError):
 
 
 @dataclass(frozen=True)
-class Value:
+class BoundValue:
     """A statement in numbers.
 
     value       the sum of a bound's terms, or the value of a definition: float, or an array of the parameters' common
@@ -155,7 +155,7 @@ HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def evaluate(statement: str | Statement | Compiled, /, strict: bool = True, **values: Any) -> Value:
+def evaluate(statement: str | Statement | Compiled, /, strict: bool = True, **values: Any) -> BoundValue:
     """Evaluate a bound at numbers or arrays (which broadcast) given by the paper's ASCII names.
 
     A symbol that stands for a list, such as the clients' shares p, takes one list.
@@ -203,8 +203,8 @@ def evaluate(statement: str | Statement | Compiled, /, strict: bool = True, **va
             value = np.sum(np.stack(list(terms.values())), axis=0)
     if not shape:
         number = None if value is None else float(value)
-        return Value(number, {n: float(t) for n, t in terms.items()}, violations, bool(admissible))
-    return Value(value, terms, violations, admissible)
+        return BoundValue(number, {n: float(t) for n, t in terms.items()}, violations, bool(admissible))
+    return BoundValue(value, terms, violations, admissible)
 
 
 def _number(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedtheory.bounds.evaluation import Value, evaluate, parameters
+from fedtheory.bounds.evaluation import BoundValue, evaluate, parameters
 from fedtheory.bounds.studies import Numbers, Study
 from fedtheory.bounds.trials.arena import definitions, fixes_step, known, learning_rate, step_symbol, with_lengths
 from fedtheory.bounds.trials.quantities import bounded, quantities
@@ -50,7 +50,7 @@ SEEDS = (0, 1, 2)
 
 
 @dataclass(frozen=True)
-class Method:
+class NetworkMethod:
     """A method and its theorem for functions that are not convex.
 
     algorithm  of a step size
@@ -66,26 +66,28 @@ class Method:
     fails: str = ""
 
 
-METHODS: Mapping[str, Method] = {
-    "SFL": Method("sfl.thm1.nonconvex", lambda eta: SFL(STEPS, eta), 0.03),
-    "PFL": Method("sfl.thm2.nonconvex", lambda eta: PFL(STEPS, eta)),
-    "FedBCGD": Method("fedbcgd.thm1.nonconvex.corrected", lambda eta: FedBCGD(STEPS, eta, _BLOCKS, CLIENTS // _BLOCKS)),
-    "FedBCGD+": Method(
+METHODS: Mapping[str, NetworkMethod] = {
+    "SFL": NetworkMethod("sfl.thm1.nonconvex", lambda eta: SFL(STEPS, eta), 0.03),
+    "PFL": NetworkMethod("sfl.thm2.nonconvex", lambda eta: PFL(STEPS, eta)),
+    "FedBCGD": NetworkMethod(
+        "fedbcgd.thm1.nonconvex.corrected", lambda eta: FedBCGD(STEPS, eta, _BLOCKS, CLIENTS // _BLOCKS)
+    ),
+    "FedBCGD+": NetworkMethod(
         "fedbcgd.thm2.nonconvex.corrected",
         lambda eta: FedBCGDPlus(STEPS, eta, _BLOCKS, CLIENTS // _BLOCKS),
         given={"lag_0": "grads"},
     ),
-    "FedCOM": Method(
+    "FedCOM": NetworkMethod(
         "fedcom.thmD4.corrected",
         lambda eta: FedCOM(STEPS, eta, 1.0, RandK(_KEPT)),
         fails="all clients have the same function",
     ),
-    "FedCOMGATE": Method(
+    "FedCOMGATE": NetworkMethod(
         "fedcom.thmE4.corrected",
         lambda eta: FedCOMGATE(STEPS, eta, 1.0, RandK(_KEPT, shared=True), damping=None),
         given={"G_q": 0.0, "het_start": "het_start"},
     ),
-    "FedBAT": Method(
+    "FedBAT": NetworkMethod(
         "fedbat.thm3.corrected", lambda eta: FedBAT(STEPS, eta, phi=0.0, step_size="max"), given={"G": "G"}
     ),
 }
@@ -154,7 +156,7 @@ class Beside:
     practised: float
     eta: float
     admitted: float
-    bound: Value
+    bound: BoundValue
 
 
 def beside(name: str, seed: int) -> Beside:
@@ -165,7 +167,7 @@ def beside(name: str, seed: int) -> Beside:
         return _beside(METHODS[name], seed)
 
 
-def _beside(method: Method, seed: int) -> Beside:
+def _beside(method: NetworkMethod, seed: int) -> Beside:
     from fedtheory.simulations.networks.estimates import Estimates
 
     net = network()
@@ -198,7 +200,7 @@ def _at_start(seed: int) -> Estimates:
     return estimates(network(), network().start(seed))
 
 
-def _trained(method: Method, eta: float, seed: int, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
+def _trained(method: NetworkMethod, eta: float, seed: int, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
     """A training: estimates at some rounds, and the mean squared gradient norm, or the smallest, as the theorem has it."""
     from fedtheory.simulations.networks.estimates import estimates
 
@@ -252,4 +254,4 @@ STUDY = Study(
     tuple(method.statement for method in METHODS.values()),
 )
 
-__all__ = ["METHODS", "SEEDS", "STUDY", "Beside", "Estimated", "Method", "beside", "network", "over_seeds"]
+__all__ = ["METHODS", "SEEDS", "STUDY", "Beside", "Estimated", "NetworkMethod", "beside", "network", "over_seeds"]

@@ -11,7 +11,7 @@ import sympy
 from fedtheory.bounds.evaluation import claim_of, in_domain, parameters
 from fedtheory.simulations.checked import brief, number
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Rates as Claimed
+from fedtheory.theory.statement import Rates
 
 COUNTS = ("R", "K", "M", "S")
 
@@ -24,7 +24,7 @@ def rates_at(id_: str, **values: float) -> dict[str, tuple[float, float]]:
     """
     statement = catalogue.find(id_)
     claim = statement.claim
-    if not isinstance(claim, Claimed):
+    if not isinstance(claim, Rates):
         raise ValueError(f"{id_} is of kind {statement.kind}: expected a statement with rates, rounds to an accuracy")
     formulas = {(rate.case, part): getattr(rate, part) for rate in claim.rates for part in ("rounds", "steps")}
     free = set().union(*(sympy.sympify(f).free_symbols for f in formulas.values()))
@@ -41,7 +41,7 @@ def rates_at(id_: str, **values: float) -> dict[str, tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class Rates:
+class LeadingOrders:
     """Leading orders of a bound's terms.
 
     exponents  term -> count -> p where the term behaves like count^p as the count grows, all else fixed, S far
@@ -71,7 +71,7 @@ def exponent(term: sympy.Expr, count: sympy.Symbol, beyond: sympy.Symbol | None 
     return sympy.limit(slope.subs(primes), n, sympy.oo)
 
 
-def rates(id_: str, counts: Sequence[str] = COUNTS) -> Rates:
+def rates(id_: str, counts: Sequence[str] = COUNTS) -> LeadingOrders:
     """Leading orders of every term of a bound or order statement; an explicit bound at a fixed step size.
 
     Counts that the statement does not contain are left out.  Raises UnknownName, ValueError for a statement
@@ -88,4 +88,4 @@ def rates(id_: str, counts: Sequence[str] = COUNTS) -> Rates:
     for c in present:
         largest = max((row[c] for row in table.values()), key=float)
         dominant[c] = [name for name, row in table.items() if row[c] == largest]
-    return Rates(table, dominant)
+    return LeadingOrders(table, dominant)

@@ -10,11 +10,11 @@ import sympy
 
 from fedtheory.bounds.worst_cases import STEPS, letters_of_settings
 from fedtheory.simulations.algorithms.base import Algorithm
-from fedtheory.simulations.exact.trace import Step, trace
+from fedtheory.simulations.exact.trace import TraceStep, trace
 from fedtheory.theory import field
-from fedtheory.theory.proofs.gram import NOTHING, Vector, vector
+from fedtheory.theory.proofs.gram import NOTHING, GramVector, vector
 from fedtheory.theory.proofs.parallel import Factors, ParallelRound
-from fedtheory.theory.proofs.scenes import Function
+from fedtheory.theory.proofs.scenes import Oracle
 
 _MOST = 3  # clients, and local steps
 _Values = dict[tuple[int, int], Fraction]  # (M, K) -> factor
@@ -40,10 +40,10 @@ def parallel_round(build: Callable[..., Algorithm]) -> ParallelRound:
 
 def _factors(build: Callable[..., Algorithm], steps: str | None, M: int, K: int) -> Iterator[tuple[str, Fraction]]:
     """The factors at these counts, each wherever it can be read, per unit of eta."""
-    start, clients = vector("x"), [Function(f"{m}.") for m in range(M)]
+    start, clients = vector("x"), [Oracle(f"{m}.") for m in range(M)]
     at_start = [client.at(start).gradient for client in clients]
 
-    def noise(client: int, turn: int, k: int, at: Vector) -> Vector:
+    def noise(client: int, turn: int, k: int, at: GramVector) -> GramVector:
         return vector(f"n{client}.{k}")
 
     try:
@@ -74,7 +74,7 @@ def _factors(build: Callable[..., Algorithm], steps: str | None, M: int, K: int)
 
 
 def _parts(
-    move: Vector, steps: Sequence[Step], at_start: Sequence[Vector]
+    move: GramVector, steps: Sequence[TraceStep], at_start: Sequence[GramVector]
 ) -> tuple[Mapping[tuple[int, int], Fraction], list[Fraction]]:
     """A vector as stochastic gradients of the steps, and gradients of the clients at x.  Raises ValueError for others."""
     found = {}

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 from fedtheory.bounds import papers
 from fedtheory.simulations.networks.setup import Setup, settings_of, steps_of
 from fedtheory.theory import catalogue
-from fedtheory.theory.data_files import Entry, data_file
+from fedtheory.theory.data_files import DataEntry, data_file
 from fedtheory.theory.printed_tables import lists_of, value_of
 from fedtheory.theory.statement import Record
 
@@ -103,7 +103,7 @@ def with_tails(build: Callable[[], Preset]) -> Preset:
 Cells = Callable[[], tuple[Cell, ...]]
 
 
-def declared(paper: str, cells: Mapping[str, Cells], file: Entry | None = None) -> dict[str, Callable[[], Preset]]:
+def declared(paper: str, cells: Mapping[str, Cells], file: DataEntry | None = None) -> dict[str, Callable[[], Preset]]:
     """The presets of a paper's presets.toml, in its order, with their trainings by the names of its entries.
 
     An entry has what a `Preset` has but its cells; or the name of another one (`like`), which has the same words, and the
@@ -125,7 +125,7 @@ def declared(paper: str, cells: Mapping[str, Cells], file: Entry | None = None) 
     return found
 
 
-def _declared(paper: str, name: str, entry: Entry, lists: Mapping[str, Any], cells: Cells) -> Preset:
+def _declared(paper: str, name: str, entry: DataEntry, lists: Mapping[str, Any], cells: Cells) -> Preset:
     """The preset of an entry."""
     entry.only("says", "seeds", "last", "accuracy", "choices", "departs")
 

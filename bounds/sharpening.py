@@ -48,7 +48,7 @@ def span_of(text: str) -> sympy.Rational:
 
 
 @dataclass(frozen=True)
-class Row:
+class SharperTerm:
     """A term of the theorem, and how many times smaller it is than in other forms, by id."""
 
     term: str
@@ -57,7 +57,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SharperForm:
     """The theorem for one range of step sizes, beside what it sharpens and beside the catalogue's form.
 
     span        the largest step size over the printed one
@@ -70,11 +70,11 @@ class Answer:
     sharpens: str
     catalogued: str
     found: Sharpened
-    rows: tuple[Row, ...]
+    rows: tuple[SharperTerm, ...]
     runs: Verdict | None
 
 
-def answer(one: Sharpening, span: sympy.Rational, run: bool = True) -> Answer:
+def answer(one: Sharpening, span: sympy.Rational, run: bool = True) -> SharperForm:
     """Optimise, prove, and compare.  Raises NoChoices if none are admissible."""
     ours = catalogue.find(one.theorem)
     others = {id_: _terms(catalogue.find(id_)) for id_ in (ours.sharpens, ours.id)}
@@ -84,8 +84,8 @@ def answer(one: Sharpening, span: sympy.Rational, run: bool = True) -> Answer:
     rows = []
     for name, value in _terms(statement).items():
         own = _number(value)
-        rows.append(Row(name, value, {id_: _number(t[name]) / own for id_, t in others.items() if name in t}))
-    return Answer(span, ours.sharpens, ours.id, found, tuple(rows), runs)
+        rows.append(SharperTerm(name, value, {id_: _number(t[name]) / own for id_, t in others.items() if name in t}))
+    return SharperForm(span, ours.sharpens, ours.id, found, tuple(rows), runs)
 
 
 def _arenas(statement: Statement) -> list[Any]:
@@ -107,7 +107,7 @@ def _number(e: sympy.Expr) -> float:
 SPANS = tuple(sympy.Rational(n, d) for n, d in ((1, 8), (1, 4), (1, 2), (1, 1), (3, 2), (2, 1), (5, 2), (3, 1), (4, 1)))
 
 
-def trade_off(one: Sharpening, tell: Callable[[int], None] = lambda _: None) -> list[Answer]:
+def trade_off(one: Sharpening, tell: Callable[[int], None] = lambda _: None) -> list[SharperForm]:
     """The theorem for each of the SPANS for which its proof has admissible choices; `tell` how many are done.
 
     Raises NoChoices if there are none.
@@ -125,7 +125,7 @@ def trade_off(one: Sharpening, tell: Callable[[int], None] = lambda _: None) -> 
     return found
 
 
-def smaller(found: Answer) -> dict[str, float]:
+def smaller(found: SharperForm) -> dict[str, float]:
     """How many times smaller each term is than in the theorem that is sharpened."""
     return {row.term: row.over[found.sharpens] for row in found.rows if found.sharpens in row.over}
 

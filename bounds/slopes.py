@@ -34,7 +34,7 @@ _LASTING = 16  # times the rounds to the accuracy: so long the quantity must sta
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class SlopeSetting:
     """The setting in which rounds are counted.
 
     algorithm  of several step sizes
@@ -70,7 +70,7 @@ class Trial:
         return has_expectation(self.problem, self.algorithm(np.array([self.scale])), _FEWEST)
 
 
-def least_rounds(trial: Trial) -> float:
+def least_rounds(trial: SlopeSetting) -> float:
     """The fewest rounds after which the quantity stays below the accuracy, over all step sizes.
 
     It must stay there for 16 times as long, or until round 2^20; and an exact expectation must settle: its changes from
@@ -101,7 +101,7 @@ def least_rounds(trial: Trial) -> float:
     return best
 
 
-def _lasts(trial: Trial, eta: float, rounds: float) -> bool:
+def _lasts(trial: SlopeSetting, eta: float, rounds: float) -> bool:
     """Whether the quantity stays below the accuracy for 16 times these rounds, at this step size, and settles."""
     horizon = min(_LASTING * (int(rounds) + 1), _MOST)
     series = trial.series(np.array([eta]), horizon)[0]
@@ -346,7 +346,7 @@ __all__ = [
     "Experiment",
     "Formula",
     "Slope",
-    "Trial",
+    "SlopeSetting",
     "check",
     "evidence",
     "fitted",

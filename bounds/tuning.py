@@ -12,7 +12,16 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from fedtheory.bounds.evaluation import HOLDS, Compiled, ConditionViolated, Value, adds_up, claim_of, compiled, evaluate
+from fedtheory.bounds.evaluation import (
+    HOLDS,
+    BoundValue,
+    Compiled,
+    ConditionViolated,
+    adds_up,
+    claim_of,
+    compiled,
+    evaluate,
+)
 from fedtheory.simulations.checked import number
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Statement
@@ -36,9 +45,9 @@ class Tuned:
     name: str
     step_size: float
     interval: tuple[float, float]
-    best: Value
+    best: BoundValue
     closed_form: float | None
-    closed: Value | None
+    closed: BoundValue | None
 
 
 def step_size_of(statement: Compiled) -> str:

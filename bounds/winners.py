@@ -39,7 +39,7 @@ _SEEDS = 4  # of FedBAT, which has no exact expectation
 
 
 @dataclass(frozen=True)
-class Setting:
+class MapPoint:
     """One point of the map.
 
     kappa  condition number of F; L = 1 bounds the curvatures of all clients
@@ -90,7 +90,7 @@ class Method:
     given: Mapping[str, float | str] = field(default_factory=dict)
     as_PFL: bool = False
 
-    def bound(self, setting: Setting, rounds: int) -> float:
+    def bound(self, setting: MapPoint, rounds: int) -> float:
         """The smallest value of its theorem's bound over the step size."""
         build = self.build
         if self.as_PFL:
@@ -126,7 +126,7 @@ class Budget:
     rounds: int
     in_bits: bool = False
 
-    def rounds_of(self, method: Method, setting: Setting) -> int:
+    def rounds_of(self, method: Method, setting: MapPoint) -> int:
         """The rounds of the method."""
         if not self.in_bits:
             return self.rounds
@@ -138,7 +138,7 @@ class Budget:
         return f"{self.rounds * FLOAT * COORDINATES} bits up" if self.in_bits else f"{self.rounds} rounds"
 
 
-def smallest_gaps(name: str, setting: Setting, budgets: tuple[Budget, ...]) -> tuple[float, ...]:
+def smallest_gaps(name: str, setting: MapPoint, budgets: tuple[Budget, ...]) -> tuple[float, ...]:
     """For each budget the smallest E[F(x_R) - F_star] of a method over constant step sizes; 1, at the start, at most.
 
     Exact but for FedBAT, whose gap is the mean of 4 runs at step sizes a factor 2 apart.
@@ -156,7 +156,7 @@ def smallest_gaps(name: str, setting: Setting, budgets: tuple[Budget, ...]) -> t
     return tuple(best.tolist())
 
 
-def gaps_at(method: Method, setting: Setting, eta: Array, rounds: list[int]) -> Array:
+def gaps_at(method: Method, setting: MapPoint, eta: Array, rounds: list[int]) -> Array:
     """E[F(x_R) - F_star] at effective step sizes eta (E,) and numbers of rounds: (E, rounds); NaN where a run diverges."""
     problem, algorithm = setting.problem, method.build(setting.K, eta)
     given: dict[str, Any] = {"rounds": max(rounds), "x0": setting.x0, "record": ("gap",), "at": sorted(set(rounds))}
@@ -167,7 +167,7 @@ def gaps_at(method: Method, setting: Setting, eta: Array, rounds: list[int]) -> 
     return np.array(series.sel(round=rounds))
 
 
-def predicted(name: str, setting: Setting, budget: Budget) -> float | None:
+def predicted(name: str, setting: MapPoint, budget: Budget) -> float | None:
     """The smallest value of the method's bound at the budget; None where it has none, or no step size is admissible."""
     method = METHODS[name]
     if not method.statement:
@@ -198,7 +198,7 @@ def cells(which: str) -> dict[str, dict[str, Any]]:
 
 def _measured(**setting: Any) -> Numbers:
     """For each method the smallest gap and the bound, budget by budget."""
-    own = Setting(**setting)
+    own = MapPoint(**setting)
     found: dict[str, Sequence[float]] = {}
     for name in METHODS:
         found[f"{name}: gap"] = smallest_gaps(name, own, BUDGETS)
@@ -226,8 +226,8 @@ __all__ = [
     "METHODS",
     "STUDIES",
     "Budget",
+    "MapPoint",
     "Method",
-    "Setting",
     "cells",
     "gaps_at",
     "predicted",

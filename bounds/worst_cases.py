@@ -19,12 +19,12 @@ from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.trace import Noise, Trace, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
+from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, number, summed, total, vector
 from fedtheory.theory.proofs.scenes import (
-    Function,
     FunctionClass,
     Numbers,
-    Rounds,
+    Oracle,
+    PaperScenes,
     Scene,
     Tilted,
     exact,
@@ -35,7 +35,7 @@ from fedtheory.theory.proofs.tight import Bracket, Programme, tight
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Bound, Statement, defined
 
-Form = Callable[[Trace], Quadratic]  # a quantity of a round, such as those of `fedtheory.bounds.quantities`
+Form = Callable[[Trace], QuadraticForm]  # a quantity of a round, such as those of `fedtheory.bounds.quantities`
 _MOST = 64  # outcomes of orders, coins and noise
 
 
@@ -47,7 +47,7 @@ def best_constant(
     of: FunctionClass,
     M: int,
     eta: Fraction,
-    memory: Mapping[str, Vector | Sequence[Vector]] | None = None,
+    memory: Mapping[str, GramVector | Sequence[GramVector]] | None = None,
     coins: Mapping[float, Fraction] | None = None,
     noise: int = 0,
 ) -> Bracket:
@@ -79,7 +79,7 @@ def round_programme(
     of: FunctionClass,
     M: int,
     eta: Fraction,
-    memory: Mapping[str, Vector | Sequence[Vector]] | None = None,
+    memory: Mapping[str, GramVector | Sequence[GramVector]] | None = None,
     coins: Mapping[float, Fraction] | None = None,
     noise: int = 0,
 ) -> Programme:
@@ -95,7 +95,7 @@ def round_programme(
     return Programme(need, room, _conditions(clients, outcomes, of, given))
 
 
-def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Function | Tilted], list[Function]]:
+def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Oracle | Tilted], list[Oracle]]:
     """The clients' functions, and the functions that must be of the class.
 
     stationary  whether 0 is a stationary point of their mean: then their gradients there sum to 0
@@ -103,7 +103,7 @@ def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Fun
     """
     slopes = [vector(f"g{m}*") for m in range(M - 1)]
     slopes.append(-total(slopes))
-    functions = [Function("")] if tilted else [Function(f"{m}.") for m in range(M)]
+    functions = [Oracle("")] if tilted else [Oracle(f"{m}.") for m in range(M)]
     if stationary:
         for function, slope in zip(functions, [NOTHING] if tilted else slopes, strict=True):
             function.put(NOTHING, slope)
@@ -121,7 +121,7 @@ def two_valued(
               there is any vector more
     """
 
-    def noise(client: int, turn: int, k: int, at: Vector) -> Vector:
+    def noise(client: int, turn: int, k: int, at: GramVector) -> GramVector:
         if not signs or k >= steps:
             return NOTHING
         first, apart = (turn - 1) * steps, Property.INDEPENDENT_NOISE in given or not parallel
@@ -137,7 +137,7 @@ def two_valued(
     return noise
 
 
-def variances(traces: Iterable[Trace], given: Properties) -> dict[str, Quadratic]:
+def variances(traces: Iterable[Trace], given: Properties) -> dict[str, QuadraticForm]:
     """That the variance of the noise of all steps is bounded, where it is assumed."""
     if Property.VARIANCE not in given:
         return {}
@@ -148,7 +148,7 @@ def variances(traces: Iterable[Trace], given: Properties) -> dict[str, Quadratic
 
 def _outcomes(
     algorithm: Algorithm,
-    clients: Sequence[Function],
+    clients: Sequence[Oracle],
     eta: Fraction,
     noise: int,
     given: Collection[StrEnum],
@@ -184,23 +184,26 @@ def coins(algorithm: Algorithm) -> dict[float, Fraction]:
     return {number: one for number, one in ((0.0, chance), (float(1 + chance) / 2, 1 - chance)) if one}
 
 
-def _before(name: str, kind: str, M: int) -> list[Vector]:
+def _before(name: str, kind: str, M: int) -> list[GramVector]:
     """The memories of the clients before a round."""
     several = [vector(f"{name}{m}") for m in range(M)]
     return [*several[:-1], -total(several[:-1])] if kind == "sum 0" else several
 
 
 def _conditions(
-    clients: Sequence[Function], outcomes: Sequence[tuple[Fraction, Trace]], of: FunctionClass, given: Properties
-) -> dict[str, Quadratic]:
+    clients: Sequence[Oracle],
+    outcomes: Sequence[tuple[Fraction, Trace]],
+    of: FunctionClass,
+    given: Properties,
+) -> dict[str, QuadraticForm]:
     """What is >= 0 by the variance of the noise and the class of the functions."""
     found = variances((t for _, t in outcomes), given)
     return found | {name: form for client in clients for name, form in client.conditions(of).items()}
 
 
-def rounds(paper: str) -> Rounds | None:
+def rounds(paper: str) -> PaperScenes | None:
     """The paper's rounds in vectors: traces in `bounds.PAPER.worst_case`, else those among its checks, if it has any."""
-    here: Rounds | None = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None) or catalogue.rounds(paper)
+    here: PaperScenes | None = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None) or catalogue.rounds(paper)
     return here or (of_traces(paper) if paper in plugins.packages() else None)
 
 
@@ -231,7 +234,7 @@ STEPS = ("K", "tau", "T")  # names of the number of local steps
 _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
 
-def of_traces(paper: str) -> Rounds | None:
+def of_traces(paper: str) -> PaperScenes | None:
     """The rounds of a paper outside that has none: from traces of its algorithm.  None for several algorithms, or none.
 
     A statement has them if it is a bound, its quantities are the field's (`fedtheory.bounds.quantities`) or the paper's own
@@ -251,7 +254,7 @@ def of_traces(paper: str) -> Rounds | None:
     of = _OfTraces(algorithms[0], own, settings, fixed, memory_of(paper))
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
     which = "any memories before the round" if of.memory else "a first round"
-    return Rounds(names, of.complete, of.scenes, "eta", of.tried, f"noise of two values; {which}")
+    return PaperScenes(names, of.complete, of.scenes, "eta", of.tried, f"noise of two values; {which}")
 
 
 def memory_of(paper: str) -> Mapping[str, str]:
@@ -385,7 +388,7 @@ class _OfTraces:
             }
             eta = exact(numbers["eta"], {})
             outcomes = list(_outcomes(algorithm, clients, eta, noise, given, memory or None, tosses))
-            means: dict[sympy.Expr, Quadratic] = {
+            means: dict[sympy.Expr, QuadraticForm] = {
                 s: summed(own[s.name](t) * chance for chance, t in outcomes)
                 for s in sorted(statement.symbols, key=str)  # the order of the points is that of the quantities
                 if s.name in own

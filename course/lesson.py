@@ -284,7 +284,7 @@ def regenerated(name: str) -> Figure:
     """A figure of the report, drawn now.  Raises UnknownName."""
     with mpl.rc_context(gallery.STYLE):
         found = gallery.find(name).draw(False)
-    assert isinstance(found, gallery.Drawn)
+    assert isinstance(found, gallery.FigureData)
     return found.canvas
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedtheory.bounds.networks import CLIENTS, METHODS, ROUNDS, SEEDS, STEPS, STUDY, over_seeds
-from fedtheory.figures.gallery import GREEN, GREY, ORANGE, RED, Drawn, Picture, canvas
+from fedtheory.figures.gallery import GREEN, GREY, ORANGE, RED, FigureData, Picture, canvas
 
 
 def _rows() -> Iterator[dict[str, Any]]:
@@ -21,7 +21,7 @@ def _rows() -> Iterator[dict[str, Any]]:
             )
 
 
-def draw(full: bool = False) -> Drawn:
+def draw(full: bool = False) -> FigureData:
     """Left the gradients and the bounds, right the step sizes: means over the seeds, bars from the least to the largest."""
     data = pd.DataFrame(_rows())
     over = data.groupby(["method", "what"])["value"].agg(["mean", "min", "max"])
@@ -70,7 +70,7 @@ def draw(full: bool = False) -> Drawn:
         f"{fails}",
         fontsize=9.5,
     )
-    return Drawn(figure, data)
+    return FigureData(figure, data)
 
 
 PICTURES = [

@@ -10,7 +10,7 @@ import pandas as pd
 import sympy
 
 from fedtheory.bounds import worst_cases
-from fedtheory.figures.gallery import BLUE, GREY, RED, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLUE, GREY, RED, FigureData, Picture, canvas
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded
@@ -21,7 +21,7 @@ _EXACT = 1e-3  # a factor as near to 1: the constant cannot be improved
 MOST = 25  # terms that are drawn
 
 
-def _factor(statement: Statement, case: scenes.Case, term: str) -> float | None:
+def _factor(statement: Statement, case: scenes.SceneCase, term: str) -> float | None:
     """The coefficient of a term's quantity at a case's numbers; None without such a term, or where it is 0.
 
     Also None for a term of a sharper form that is about a quantity without a mean in the case's scene.
@@ -70,7 +70,7 @@ def _rows(paper: str) -> Iterator[dict[str, Any]]:
                 yield tightest
 
 
-def draw(paper: str) -> Drawn:
+def draw(paper: str) -> FigureData:
     """How many times better than stated each constant can be, the `MOST` with the most room."""
     table = pd.DataFrame(_rows(paper))
     signs = -table.sign  # a term on the smaller side is better where it is larger
@@ -95,7 +95,7 @@ def draw(paper: str) -> Drawn:
     figure.suptitle(f"{paper}: how much better could the constants of a round be? ({many})", fontsize=10)
     marks = ["sharper", "at_least", "at_most"]  # a row for each mark, so that a term without a sharper form has two
     long = table.melt(["statement", "term", "at"], marks, "mark", "factor").dropna(subset="factor")
-    return Drawn(figure, long)
+    return FigureData(figure, long)
 
 
 def picture(paper: str) -> Picture:

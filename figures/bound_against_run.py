@@ -29,7 +29,7 @@ from fedtheory.bounds.trials.arena import (
     tightest_ratio,
 )
 from fedtheory.bounds.trials.quantities import quantities
-from fedtheory.figures.gallery import RED, Drawn, Picture, canvas, count_axis, mathematics
+from fedtheory.figures.gallery import RED, FigureData, Picture, canvas, count_axis, mathematics
 from fedtheory.figures.styles import (
     BOUNDS,
     CORRECTED,
@@ -69,7 +69,7 @@ class _Curve:
     ratio: Array | None = None
 
 
-def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
+def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> FigureData:
     """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
 
     A printed bound that has a corrected form is shown with it, at the same learning rate or, where the corrected form does
@@ -119,7 +119,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         else f"these runs stay below the {statement.form} bound"
     )
     figure.suptitle(f"{statement.paper}, {_title_of(statement)}: {outcome}")
-    return Drawn(figure, data)
+    return FigureData(figure, data)
 
 
 def crossing(statement_id: str) -> Picture:
@@ -135,7 +135,7 @@ def crossing(statement_id: str) -> Picture:
     )
 
 
-def _crossing(statement: Statement, full: bool) -> Drawn:
+def _crossing(statement: Statement, full: bool) -> FigureData:
     arena, *_ = panels(_measured(statement.id, lambda arena: True), full)
     at, exact = _tightest(arena, statement, full)
     bounds, measured, more = _curves(statement, arena, at, full)
@@ -147,7 +147,7 @@ def _crossing(statement: Statement, full: bool) -> Drawn:
     axis.legend()
     axis.set_title(titled(arena.name), fontsize=9)
     figure.suptitle(f"{statement.paper}, {_title_of(statement)}:\na run rises above the printed bound")
-    return Drawn(figure, pd.DataFrame([*_rows(arena, at), *more]).fillna(0.0))
+    return FigureData(figure, pd.DataFrame([*_rows(arena, at), *more]).fillna(0.0))
 
 
 def _tightest(arena: Arena, statement: Statement, full: bool) -> tuple[xr.Dataset, bool]:
@@ -306,7 +306,7 @@ def _measured(statement_id: str, among: Among) -> list[Arena]:
     return [a for a in papers.arenas(paper) if a.statement == statement_id and among(a)]
 
 
-def _drawn(statement_id: str, among: Among, full: bool = False) -> Drawn:
+def _drawn(statement_id: str, among: Among, full: bool = False) -> FigureData:
     return draw(statement_id, panels(_measured(statement_id, among), full), full)
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from fedtheory.bounds.comparison import Along
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", "-.", ":")
 
 
-def draw(found: Along, title: str) -> Drawn:
+def draw(found: Along, title: str) -> FigureData:
     """The bounds above, the chosen step sizes below; where a bound has no value, none of its step sizes is admissible."""
     figure, axes = canvas(2 if found.steps else 1, 1, width=5.6, height=2.6, sharex=True)
     rows = []
@@ -33,4 +33,4 @@ def draw(found: Along, title: str) -> Drawn:
     axes[-1, 0].set_xlabel("rounds R" if found.name == "R" else found.name)
     axes[0, 0].legend()
     figure.suptitle(title, fontsize=9)
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from fedtheory.bounds.trials.arena import step_symbol
 from fedtheory.bounds.trials.theorems import Theorem
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas, count_axis
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _LABELS = {"gap": "$F-F^*$", "squared gradient": r"$\|\nabla F\|^2$"}
@@ -23,7 +23,7 @@ Shown = Sequence[tuple[str, str, Theorem, xr.Dataset]]  # method, quantity, theo
 Best = Sequence[tuple[str, str, xr.DataArray, float]]  # method, recorded name, its series (seed, round), eta
 
 
-def draw(shown: Shown, best: Best, title: str, notes: Sequence[str], data: pd.DataFrame) -> Drawn:
+def draw(shown: Shown, best: Best, title: str, notes: Sequence[str], data: pd.DataFrame) -> FigureData:
     """Bounds dashed, what they bound solid, the last iterate at a method's best step size dotted; a colour for a method."""
     methods = dict.fromkeys([*(method for method, *_ in shown), *(method for method, *_ in best)])
     colours = {method: _COLOURS[i % len(_COLOURS)] for i, method in enumerate(methods)}
@@ -72,7 +72,7 @@ def draw(shown: Shown, best: Best, title: str, notes: Sequence[str], data: pd.Da
         title_fontsize=6.5,
         alignment="left",
     )
-    return Drawn(figure, data)
+    return FigureData(figure, data)
 
 
 def _of(recorded: str) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from fedtheory.bounds import worst_cases
-from fedtheory.figures.gallery import BLUE, GREY, RED, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLUE, GREY, RED, FigureData, Picture, canvas
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import every_record, scenes, symmetry
-from fedtheory.theory.proofs.every_record import Best
+from fedtheory.theory.proofs.every_record import BestForEveryCount
 from fedtheory.theory.proofs.tight import tight
 
 _WHOLE = (2, 3, 4)  # numbers of clients whose whole programmes are solved
@@ -20,7 +20,7 @@ _LINE = np.unique(np.geomspace(2, 100, 40).round().astype(int))
 _MOST = 6  # inequalities
 
 
-def _moving(paper: str) -> dict[str, Best]:
+def _moving(paper: str) -> dict[str, BestForEveryCount]:
     """The inequalities on record whose best factor on the larger side depends on M, each checked."""
     rounds, found = worst_cases.rounds(paper), {}
     for entry, told in every_record.kept(paper).items():
@@ -41,7 +41,7 @@ def _whole(entry: str, M: int) -> float:
     return round(float(search.sign * tight(search.below).lower), 4)  # the solver has more digits, other ones elsewhere
 
 
-def draw(paper: str) -> Drawn:
+def draw(paper: str) -> FigureData:
     """A panel for each inequality: the proved function of M, and dots for whole programmes."""
     found = _moving(paper)
     figure, axes = canvas(-(-len(found) // 2), 2, width=4.4, height=2.5, sharex=True)
@@ -72,7 +72,7 @@ def draw(paper: str) -> Drawn:
         axis.set_xlabel("number of clients M")
     figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.suptitle(f"{paper}: the best constant for every number of clients", fontsize=10)
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 def picture(paper: str) -> Picture:

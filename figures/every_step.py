@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fedtheory.bounds import worst_cases
-from fedtheory.figures.gallery import BLUE, GREY, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLUE, GREY, FigureData, Picture, canvas
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex, plain
 from fedtheory.theory.proofs import every_step
@@ -17,7 +17,7 @@ _LEMMAS = {"sfl.lemma10": "Lemma 10 (SFL, M = 2)", "sfl.lemma14.corrected": "Lem
 _STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 
-def draw() -> Drawn:
+def draw() -> FigureData:
     """A panel for each lemma: what is enough, and what is needed, against the number of steps."""
     figure, axes = canvas(1, 2, width=4.2, height=3.0, sharey=True)
     rows: list[dict[str, Any]] = []
@@ -40,7 +40,7 @@ def draw() -> Drawn:
         axis.set(title=title, xlabel="number of local steps K", ylim=(0, 1.05))
     axes.flat[0].set_ylabel("factor on the stated coefficient")
     figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 PICTURES = [

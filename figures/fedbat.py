@@ -28,7 +28,7 @@ from fedtheory.figures.gallery import (
     PURPLE,
     RED,
     SKY,
-    Drawn,
+    FigureData,
     Picture,
     canvas,
     count_axis,
@@ -71,7 +71,7 @@ PANELS: tuple[tuple[str, tuple[int, ...]], ...] = (  # the beginning of an arena
 )
 
 
-def lengths(full: bool = False) -> Drawn:
+def lengths(full: bool = False) -> FigureData:
     """Theorem 3: its learning rate depends on the length T of the run, so every T is a separate run."""
     printed, corrected = (catalogue.find(id_) for id_ in ("fedbat.thm3", "fedbat.thm3.corrected"))
     claim = printed.claim_of(Bound)
@@ -119,7 +119,7 @@ def lengths(full: bool = False) -> Drawn:
         r"fedbat, Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
         "\n(sigmoid loss: $\\Gamma$ is set to 0, for which the printed bound claims most)"
     )
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+    return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 def _few_marks(axis: Any) -> None:
@@ -201,7 +201,7 @@ def gaussian_error(d: int) -> float:
     return float(largest - 1)
 
 
-def dimension(full: bool = False) -> Drawn:
+def dimension(full: bool = False) -> FigureData:
     """Theorem 1 from the start and its runs over d; the binarisation's variance factor in it and along the runs."""
     figure, axes = canvas(1, 2, width=5.0, height=4.2)
     left, right = axes[0]
@@ -256,7 +256,7 @@ def dimension(full: bool = False) -> Drawn:
         f"\n{of.seeds.max()} seeds up to d = {_AT_MOST}, {of.seeds.min()} above; bands: 5% to 95% of "
         f"{of.updates[0]} updates, the last of every round"
     )
-    return Drawn(figure, of)
+    return FigureData(figure, of)
 
 
 # ------------------------------------------------------------------------------------------- signs against bits
@@ -353,7 +353,7 @@ def drawn_seeds(full: bool) -> range:
     return range(_TUNING, _TUNING + (20 if full else 5))
 
 
-def signs(full: bool = False) -> Drawn:
+def signs(full: bool = False) -> FigureData:
     """The gap of the methods that the paper compares, over rounds and over bits, each at its best settings."""
     figure, axes = canvas(2, len(BESIDE), width=4.2, height=3.1, sharey=True)
     problem, seeds = digits(), drawn_seeds(full)
@@ -391,7 +391,7 @@ def signs(full: bool = False) -> Drawn:
         f"\n{told_of(ends)}",
         fontsize=10,
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 def told_of(ends: Mapping[str, tuple[float, float, float]]) -> str:
@@ -426,7 +426,7 @@ def start_gap() -> float:
     return float(digits().value(np.zeros(digits().d)) - digits().constants["F_star"])
 
 
-def algorithm1(full: bool = False) -> Drawn:
+def algorithm1(full: bool = False) -> FigureData:
     """Algorithm 1 as printed and corrected: without a warm-up step, floor(phi tau) = 0, the printed one does not move."""
     figure, axes = canvas(1, 1, width=5.6, height=3.6)
     axis = axes[0, 0]
@@ -447,10 +447,10 @@ def algorithm1(full: bool = False) -> Drawn:
         f"quadratics, d = 10, L = 1, $\\mu$ = 0.1, $\\tau$ = 5, $\\eta$ = 0.05;\n{BAND.format(len(seeds))}", fontsize=9
     )
     figure.suptitle("fedbat, Algorithm 1: as printed, without a warm-up step the model never moves")
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
-def ablations(full: bool = False) -> Drawn:
+def ablations(full: bool = False) -> FigureData:
     """The final gap of FedBAT over rho and phi, at the eta tuned for the defaults and at one tuned for each value."""
     figure, axes = canvas(1, 2, width=4.6, height=3.8, sharey=True)
     seeds, given, rows = drawn_seeds(full), settings(), []
@@ -502,7 +502,7 @@ def ablations(full: bool = False) -> Drawn:
         f"\n(digit 0 against the rest, as for the methods of signs); line: mean, band: minimum and maximum of {len(seeds)} "
         "seeds"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # --------------------------------------------------------------------------------------------------------- bias
@@ -539,7 +539,7 @@ def by_method(x: Array) -> dict[str, tuple[tuple[Array, Array], str, Any]]:
     }
 
 
-def bias(full: bool = False) -> Drawn:
+def bias(full: bool = False) -> FigureData:
     """What the sign methods send for one entry of an update: exact mean, standard deviation and error."""
     figure, axes = canvas(1, 3, width=3.7, height=3.2)
     rows = []
@@ -567,7 +567,7 @@ def bias(full: bool = False) -> Drawn:
     figure.suptitle(
         f"fedbat: one entry of $m=(x,\\,{others})$, exact; step size of the signs {STEP:g}, noise $\\sigma$ = {STEP:g}"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ------------------------------------------------------------------------------------------------ bound against run

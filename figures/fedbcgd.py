@@ -26,7 +26,7 @@ from fedtheory.figures.gallery import (
     PURPLE,
     RED,
     SKY,
-    Drawn,
+    FigureData,
     Picture,
     canvas,
     count_axis,
@@ -265,7 +265,7 @@ _IN_ORDER = (SKY, GREEN, ORANGE)  # of the printed bounds in a panel
 _CONSTANT = 1000.0  # of the orders of Theorem 2, which name none
 
 
-def crossing(full: bool = False) -> Drawn:
+def crossing(full: bool = False) -> FigureData:
     """Both printed theorems over R, against lower bounds for all step sizes, momenta and weights."""
     figure, axes = canvas(2, 3, width=3.6, height=3.3)
     rows: Rows = []
@@ -273,7 +273,7 @@ def crossing(full: bool = False) -> Drawn:
         rows += _crossed(axes[0, column], 1, case, of_theorem1(case))
         rows += _crossed(axes[1, column], 2, case, of_theorem2(case, _CONSTANT))
     figure.suptitle("fedbcgd, Theorems 1 and 2: where the printed bound is below what any run leaves (thick vermilion)")
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+    return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 def _crossed(axis: Any, theorem: int, case: str, claims: list[Claimed]) -> Rows:
@@ -329,7 +329,7 @@ ALGORITHM1: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def algorithm1(full: bool = False) -> Drawn:
+def algorithm1(full: bool = False) -> FigureData:
     """Algorithm 1 printed, with each defect, and corrected: exact gaps over rounds; the factor per round over eta."""
     figure, axes = canvas(2, 3, width=4.2, height=3.2)
     problem = quadratics(apart=0.0)
@@ -354,7 +354,7 @@ def algorithm1(full: bool = False) -> Drawn:
         "Exact expectation on quadratics, L = 1, $\\mu$ = 0.1, M = 4, N = 2, K = 2. As printed, the momentum counts each "
         "averaged step $1+\\alpha$ times, $\\alpha=1/(1-\\lambda)$."
     )
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+    return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 def _constant(rows: Rows, T: int, lam: float) -> bool:
@@ -404,7 +404,7 @@ ALGORITHM3: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # form -> sett
 }
 
 
-def algorithm3(full: bool = False) -> Drawn:
+def algorithm3(full: bool = False) -> FigureData:
     """Algorithm 3 as printed, with each defect alone, and corrected: exact gaps with gradient noise."""
     figure, axes = canvas(1, 1, width=7.2, height=4.0)
     axis, rounds = axes[0, 0], 100
@@ -417,7 +417,7 @@ def algorithm3(full: bool = False) -> Drawn:
     figure.suptitle(
         "fedbcgd, Algorithm 3 (FedBCGD+): as printed it stops far from the minimum; each defect alone does harm"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ------------------------------------------------------------------------------------------------ Figure 4: blocks
@@ -436,7 +436,7 @@ def reached(x: Array, gap: xr.DataArray, target: float) -> Array:
     return np.where(there.any(-1), x[there.argmax(-1)], np.inf)
 
 
-def blocks(full: bool = False) -> Drawn:
+def blocks(full: bool = False) -> FigureData:
     """Figure 4: gap against uplink for several numbers of blocks, and the uplink to reach a target."""
     figure, axes = canvas(1, 3, width=4.2, height=3.6)
     problem, S, seeds = digits(40), 20, 10 if full else 4
@@ -488,7 +488,7 @@ def blocks(full: bool = False) -> Drawn:
         f"round, T = 5, mini-batches of 10,\n{_GRID} for the target; "
         f"{BAND.format(seeds)}"
     )
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+    return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 # --------------------------------------------------------------------------------------------- Figure 5: ablations
@@ -505,7 +505,7 @@ _ABLATION_COLOURS = {
 }  # fmt: skip
 
 
-def ablations(full: bool = False) -> Drawn:
+def ablations(full: bool = False) -> FigureData:
     """Figure 5: each change alone, two variants a panel: freezing or not, momentum, a shared block over its uplink."""
     figure, axes = canvas(1, 4, width=3.4, height=3.2, sharey=True)
     problem, seeds, rounds, share, lam = digits(40), 20 if full else 4, 100, 4, 0.9
@@ -534,7 +534,7 @@ def ablations(full: bool = False) -> Drawn:
         f"N = 5, K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
         f"{_GRID}; {BAND.format(seeds)}"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ----------------------------------------------------------------------------------------------- Figure 7: momentum
@@ -543,7 +543,7 @@ LAMBDAS = (0.0, *MOMENTA[::2], MOMENTA[-1])
 _EFFECTIVE = 0.2  # alpha eta of the first panel
 
 
-def momentum(full: bool = False) -> Drawn:
+def momentum(full: bool = False) -> FigureData:
     """Figure 7: the momentum at one effective step size, at the best step size, and on logistic regression."""
     figure, axes = canvas(1, 3, width=4.2, height=3.6)
     exact, clients, seeds, rounds = quadratics(0.1), digits(40), 20 if full else 4, 100
@@ -581,7 +581,7 @@ def momentum(full: bool = False) -> Drawn:
         "fedbcgd, Figure 7 on small problems: FedBCGD, T = 5.  Quadratics: M = 4, N = 2, K = 1, $\\sigma$ = 0.1.\nDigits, 0 "
         f"against the rest: M = 40, N = 5, K = 4; {BAND.format(seeds)}"
     )
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+    return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 # --------------------------------------------------------------------------------------- Figures 8 and 9: baselines
@@ -622,7 +622,7 @@ _COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def baselines(full: bool = False) -> Drawn:
+def baselines(full: bool = False) -> FigureData:
     """Figures 8 and 9: FedBCGD, FedBCGD+ and their baselines over uplink, on two losses."""
     figure, axes = canvas(2, len(_COLUMNS), width=3.6, height=2.9, sharex=True, sharey="row")
     seeds, rounds = (10, 400) if full else (2, 100)
@@ -659,7 +659,7 @@ def baselines(full: bool = False) -> Drawn:
     figure.suptitle(
         f"fedbcgd, Figures 8 and 9 on digits: what {rounds} rounds reach for the same uplink; {BAND.format(seeds)}"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ----------------------------------------------------------------------------------------- communication over blocks
@@ -683,7 +683,7 @@ def sent_by(id_: str, N: Array) -> Array:
     return np.asarray(found.value) / N
 
 
-def communication(full: bool = False) -> Drawn:
+def communication(full: bool = False) -> FigureData:
     """The uplink of the main theorems over the number of blocks, printed and corrected, beside 1/N."""
     figure, axes = canvas(1, 4, width=3.3, height=3.0, sharey=True)
     N = np.array([n for n in range(1, 61) if 60 % n == 0], dtype=float)
@@ -708,7 +708,7 @@ def communication(full: bool = False) -> Drawn:
     figure.suptitle(
         f"fedbcgd: communication of the main theorems over the number of blocks, constants and logarithms 1;\n{given}"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ------------------------------------------------------------------------------------------------ bound against run

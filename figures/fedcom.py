@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fedtheory.bounds.fedcom import rate_table
 from fedtheory.figures import best_constants, bound_against_run, every_count, rate_tables
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, Picture, canvas
 from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
 from fedtheory.figures.styles import CORRECTED, PRINTED, mark_all, ordered
 from fedtheory.simulations import data, expectation, partitions, run
@@ -130,7 +130,7 @@ def _against_bits(axis: Any, title: str, floor: float, top: float) -> None:
     mark_all(axis, "")
 
 
-def compressors(full: bool = False) -> Drawn:
+def compressors(full: bool = False) -> FigureData:
     """Gap against bits for every compressor: FedCOM, and FedCOMGATE as printed and damped."""
     figure, axes = canvas(2, 3, width=4.4, height=3.0, sharex=True, sharey=True)
     seeds = 20 if full else 3
@@ -165,7 +165,7 @@ def compressors(full: bool = False) -> Drawn:
         f"$\\eta$ of {STEPS[0]:g}, {STEPS[1]:g}, {STEPS[2]:g} ... {STEPS[-1]:g}; {BAND.format(seeds)}",
         fontsize=10,
     )
-    return Drawn(figure, pd.DataFrame([row for each in rows.values() for row in each]))
+    return FigureData(figure, pd.DataFrame([row for each in rows.values() for row in each]))
 
 
 SYSTEMS: dict[str, tuple[Method, str, str]] = {
@@ -184,7 +184,7 @@ BESIDE: dict[str, tuple[str, ...]] = {  # row of panels -> its methods
 }
 
 
-def systems(full: bool = False) -> Drawn:
+def systems(full: bool = False) -> FigureData:
     """Gap against bits of the methods that the paper compares, with mini-batches and with exact gradients."""
     figure, axes = canvas(2, 2, width=5.0, height=2.7, sharex=True, sharey="col")
     seeds = 20 if full else 3
@@ -208,7 +208,7 @@ def systems(full: bool = False) -> Drawn:
         f"fedcom: logistic regression on breast_cancer, 10 clients with one class each; {QSGD(4).name} where compressed, "
         f"$\\tau$ = {TAU} (DIANA 1),\nbest $\\eta$ of {STEPS[0]:g} ... {STEPS[-1]:g}; {BAND.format(seeds)}"
     )
-    return Drawn(figure, pd.DataFrame([row for each in rows.values() for row in each]))
+    return FigureData(figure, pd.DataFrame([row for each in rows.values() for row in each]))
 
 
 # ---------------------------------------------------------------------------------------------- Figure 9: q and tau
@@ -232,7 +232,7 @@ def quadratics(sigma: float = 0.0) -> Quadratic:
     return Quadratic(H, b - b.mean(0), sigma, "four quadratics")
 
 
-def q_and_tau(full: bool = False) -> Drawn:
+def q_and_tau(full: bool = False) -> FigureData:
     """Figure 9: q at fixed tau, tau at fixed q, on two problems; below the exact factors per round."""
     figure, axes = canvas(3, 4, width=3.3, height=2.6)
     seeds = 20 if full else 4
@@ -257,7 +257,7 @@ def q_and_tau(full: bool = False) -> Drawn:
         "fedcom, Figure 9 on small problems: FedCOMGATE as printed diverges where the factor per round (below) is above 1; "
         "damped by $1/(1+q)$ it converges in all runs above"
     )
-    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+    return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 def _along_q_and_tau(
@@ -345,7 +345,7 @@ def resting_point(problem: Quadratic, S: int, eta: float, gamma: float, tau: int
     return np.asarray(np.linalg.solve(H + c * np.eye(problem.d), c * x0 - b))
 
 
-def algorithms(full: bool = False) -> Drawn:
+def algorithms(full: bool = False) -> FigureData:
     """Four algorithms as printed and corrected: distance to the optimum, exact."""
     problem, eta, tau, rounds = quadratics(), 0.1, 5, 300
     x0, x_star = np.ones(problem.d), np.asarray(problem.constants["x_star"])
@@ -414,7 +414,7 @@ def algorithms(full: bool = False) -> Drawn:
         r"fedcom, exact expectation, $(\mathbb{E}\|w^{(r)}-w^{(*)}\|^2)^{1/2}$: quadratics, $m$ = 4, $d$ = 5, "
         rf"$\tau$ = {tau}, $\eta$ = {eta:g}, $\gamma$ = 1, no gradient noise"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # -------------------------------------------------------------------------------------------- Figure 7: similarities
@@ -427,7 +427,7 @@ def cosines(problem: Logistic, x: Array) -> Array:
     return np.asarray((g @ g.T).clip(-1, 1))
 
 
-def similarities(full: bool = False) -> Drawn:
+def similarities(full: bool = False) -> FigureData:
     """Figure 7: cosine similarity of the gradients of 20 clients, at the start and at the minimiser."""
     M = 20
     figure, axes = canvas(2, 2, width=3.9, height=3.3, sharex=True, sharey=True)
@@ -451,7 +451,7 @@ def similarities(full: bool = False) -> Drawn:
             rows += [{"clients": clients, "at": where, "i": a, "j": b, "cosine": d[a, b]} for a, b in np.ndindex(M, M)]
     figure.colorbar(image, ax=axes, shrink=0.7, label=r"cosine $d_{ij}$ of (7)")
     figure.suptitle("fedcom, Figure 7 on the digits: full gradients of 20 clients, multinomial logistic regression")
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ---------------------------------------------------------------------------------------------- Figure 8: top_k
@@ -465,7 +465,7 @@ def kept_at(ratio: float, d: int) -> int:
     return int(ratio * Identity().bits(d) // TopK(1).bits(d))
 
 
-def sparsification(full: bool = False) -> Drawn:
+def sparsification(full: bool = False) -> FigureData:
     """Figure 8: FedCOMGATE with top_k and memory at several compression ratios, printed and corrected."""
     figure, axes = canvas(1, 3, width=4.4, height=3.6, sharey=True)
     seeds, rounds = (10, 400) if full else (2, 120)
@@ -493,7 +493,7 @@ def sparsification(full: bool = False) -> Drawn:
         f"fedcom, Figure 8 on the digits: 5 clients with 2 classes each, top-k with memory, $\\tau$ = {TAU}, mini-batches "
         f"of 8,\nbest $\\eta$ of {TOP_STEPS[0]:g} ... {TOP_STEPS[-1]:g}; {BAND.format(seeds)}"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ------------------------------------------------------------------------------------------- learning-rate conditions
@@ -561,7 +561,7 @@ def contraction_limit(algorithm: Callable[..., Any], eta: Array, low: float, hig
     return np.where(starts, below, 0.0)
 
 
-def conditions(full: bool = False) -> Drawn:
+def conditions(full: bool = False) -> FigureData:
     """Which (eta, gamma) the conditions (21), (61), (78) admit, and where second moments contract, exactly."""
     problem, n = pair(), 150 if full else 45
     eta, low, high = np.geomspace(1e-3, 1.0, n), 1e-2, 1e6
@@ -617,7 +617,7 @@ def conditions(full: bool = False) -> Drawn:
         "fedcom, printed conditions against the exact second moments: two quadratics, $L$ = 1, $\\mu$ = 0.1, "
         f"$\\tau$ = {TAU}; white: neither"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 # ------------------------------------------------------------------------------------------------ bound against run

@@ -72,7 +72,7 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True)
-class Drawn:
+class FigureData:
     """A drawn figure and, in long form, every number in it."""
 
     canvas: Canvas
@@ -100,7 +100,7 @@ class Picture:
 
     name: str
     says: str
-    draw: Callable[[bool], Drawn | Tabled]
+    draw: Callable[[bool], FigureData | Tabled]
     statements: tuple[str, ...] = ()
     arenas: Callable[[], Sequence[Arena]] = tuple
     study: Callable[[], Study] | None = None
@@ -216,7 +216,7 @@ def saveable(path: Path, picture: Picture | None = None) -> None:
     writable(numbers_of(path))
 
 
-def save_as(draw: Callable[[], Drawn | Tabled], path: Path) -> None:
+def save_as(draw: Callable[[], FigureData | Tabled], path: Path) -> None:
     """Write a figure to this PNG, SVG or PDF file, or a table to this HTML file, and its numbers beside it."""
     ending = cast(Format, path.suffix.removeprefix(".").lower())
     files = rendered(Picture(path.stem, "", lambda full: draw()), formats=(ending,))

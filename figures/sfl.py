@@ -23,7 +23,7 @@ from fedtheory.figures import (
     trade_off,
     winners,
 )
-from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
+from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, FigureData, Picture, canvas, count_axis
 from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED
 from fedtheory.simulations import data, partitions, run, start
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -124,7 +124,7 @@ def _one_legend(figure: Any, axis: Any) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
 
-def figure_1(full: bool = False) -> Drawn:
+def figure_1(full: bool = False) -> FigureData:
     """Figure 1: distance to the optimum on the four groups of Table 2."""
     figure, axes = canvas(1, 4, height=2.9, sharey=True)
     rows = []
@@ -136,10 +136,10 @@ def figure_1(full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
     _one_legend(figure, axes[0, 0])
     figure.suptitle(f"sfl, Figure 1 regenerated: {_DISTANCES}; bands: minimum and maximum of 5 seeds")
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
-def figure_7(full: bool = False) -> Drawn:
+def figure_7(full: bool = False) -> FigureData:
     """Figure 7: distance to the optimum on the nine groups of Table 6."""
     figure, axes = canvas(3, 3, height=2.4, sharey=True)
     rows = []
@@ -151,10 +151,10 @@ def figure_7(full: bool = False) -> Drawn:
         axes[i, 0].set_ylabel(r"$|x^{(r)}-x^*|$, units of $x$")
     _one_legend(figure, axes[0, 0])
     figure.suptitle(f"sfl, Figure 7 regenerated: {_DISTANCES}")
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
-def exdir(full: bool = False) -> Drawn:
+def exdir(full: bool = False) -> FigureData:
     """Partitions of the digits by ExDir(C, alpha), as the paper's Figure 8: heterogeneity grows to the right."""
     labels = data.load("digits").labels
     alphas, classes = (100.0, 10.0, 1.0), (1, 2, 5, 10)
@@ -177,10 +177,10 @@ def exdir(full: bool = False) -> Drawn:
             axis.set_xlabel("client" if i == len(classes) - 1 else "")
             axis.set_ylabel("label (samples in the cell)" if j == 0 else "")
     figure.suptitle("sfl, Figure 8: extended Dirichlet partitions of the 1797 digits among 10 clients")
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
-def slopes(full: bool = False) -> Drawn:
+def slopes(full: bool = False) -> FigureData:
     """How the bounds of Theorems 1 and 2 and the exact expected gap scale in R, K and M, at tuned step sizes."""
     base = {"R": 500, "K": 5, "M": 10}
     ranges = {"R": (125, 250, 500, 1000, 2000), "K": (1, 2, 4, 8, 16), "M": (2, 3, 4, 6, 8, 12)}
@@ -216,7 +216,7 @@ def slopes(full: bool = False) -> Drawn:
         "sfl: scaling at the tuned step size, the fitted slopes beside the curves: quadratics, d = 5, $L$ = 1, "
         "$\\mu$ = 0.1, $\\sigma$ = 2, $\\zeta_*$ = 0.5"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 def _slopes_beside(axis: Any) -> None:
@@ -252,7 +252,7 @@ def _tuned_point(theorem: str, algorithm: Callable[..., SFL | PFL], counts: dict
     return {"eta_tilde": eta_tilde, "bound": evaluate(theorem, **values, eta_tilde=eta_tilde).value, "exact": exact}
 
 
-def lemma_7(full: bool = False) -> Drawn:
+def lemma_7(full: bool = False) -> FigureData:
     """Lemma 7, (38), with its condition on T and beyond it, against the largest possible Psi_T."""
     a, b, gamma, r0 = 1.0, 1.0, 0.01, 1.0
     T = np.arange(0, 401)
@@ -285,7 +285,7 @@ def lemma_7(full: bool = False) -> Drawn:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
     figure.suptitle("sfl, Lemma 7, (38): below the largest mean for T + 1 < 0.4/($a\\gamma$)")
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: int) -> np.ndarray:
@@ -299,7 +299,7 @@ def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: in
     return np.asarray(b * np.cumsum(w * s) / np.cumsum(w))
 
 
-def _sharpened(full: bool) -> Drawn:
+def _sharpened(full: bool) -> FigureData:
     panels: dict[str, dict[Rational, dict[str, float]]] = {id_: {} for id_ in sharpening.DRAWN}
     for numbers, arguments in zip(sharpening.STUDY.numbers.values(), sharpening.STUDY.points().values(), strict=True):
         if numbers:

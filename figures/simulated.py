@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas
 from fedtheory.figures.runs import BAND, CUT, ROUNDING, Rows, curve, in_sight, until_above
 
 COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
@@ -28,7 +28,7 @@ class Curve:
     bits: float
 
 
-def draw(curves: Sequence[Curve], title: str, level: float = 0.0) -> Drawn:
+def draw(curves: Sequence[Curve], title: str, level: float = 0.0) -> FigureData:
     """The gap to the minimum (the value where no minimum is known) over rounds, and over the bits that clients have sent.
 
     A curve ends where a seed diverges, or leaves the panel.
@@ -65,7 +65,7 @@ def draw(curves: Sequence[Curve], title: str, level: float = 0.0) -> Drawn:
     figure.suptitle(f"{title}\n{BAND.format(seeds) if seeds > 1 else 'one seed'}", fontsize=9)
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=min(3, len(names)))
-    return Drawn(figure, pd.DataFrame(rows, columns=["algorithm", "along", "round", "x", "mean", "min", "max"]))
+    return FigureData(figure, pd.DataFrame(rows, columns=["algorithm", "along", "round", "x", "mean", "min", "max"]))
 
 
 def _top(run: xr.Dataset, name: str) -> float:

@@ -12,7 +12,7 @@ import pandas as pd
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.sfl import worst_functions
 from fedtheory.bounds.sfl.worst_case import complete, weights_of
-from fedtheory.figures.gallery import BLUE, GREEN, RED, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLUE, GREEN, RED, FigureData, Picture, canvas
 from fedtheory.figures.styles import CORRECTED, LEAST, PRINTED, SHARPER
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import every_record, scenes, symmetry
@@ -92,7 +92,7 @@ def _proved(theorem: str, case: str) -> dict[tuple[int, int], float]:
     return found
 
 
-def draw_rates(full: bool) -> Drawn:
+def draw_rates(full: bool) -> FigureData:
     """A panel for each algorithm and case: the constant against the rounds."""
     figure, axes = canvas(2, len(_CASES), width=3.6, height=2.7)
     rows: list[dict[str, Any]] = []
@@ -122,10 +122,10 @@ def draw_rates(full: bool) -> Drawn:
     figure.suptitle(
         "Li and Lyu 2023 (sfl): the term of the start after R rounds without noise, L = 1, eta_tilde = 1/6", fontsize=10
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
-def draw_functions(full: bool) -> Drawn:
+def draw_functions(full: bool) -> FigureData:
     """The functions that need the drawn constants, and the points of a run on them."""
     figure, axes = canvas(1, len(_CASES), width=3.6, height=2.9)
     rows: list[dict[str, Any]] = []
@@ -147,7 +147,7 @@ def draw_functions(full: bool) -> Drawn:
     axes[0, 0].set_ylabel("f(x) - f*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     figure.suptitle("Li and Lyu 2023 (sfl), Theorems 1 and 2: the functions that need these constants", fontsize=10)
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))
 
 
 def _function(case: str, n: int, R: int) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:

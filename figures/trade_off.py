@@ -8,11 +8,11 @@ import pandas as pd
 import sympy
 from matplotlib.ticker import NullLocator
 
-from fedtheory.figures.gallery import GREY, Drawn, canvas
+from fedtheory.figures.gallery import GREY, FigureData, canvas
 from fedtheory.figures.styles import term_colours
 
 
-def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> Drawn:
+def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> FigureData:
     """How many times smaller each term is; a panel for each theorem: span of step sizes -> term -> factor."""
     figure, axes = canvas(1, len(panels), width=5.4, height=3.4, sharey=True)
     rows = []
@@ -34,4 +34,4 @@ def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> 
     figure.suptitle(
         f"{next(iter(panels)).partition('.')[0]}: sharpened for a range of step sizes; every point is proved"
     )
-    return Drawn(figure, pd.DataFrame(rows))
+    return FigureData(figure, pd.DataFrame(rows))

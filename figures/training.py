@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas, count_axis
 from fedtheory.figures.runs import CUT, in_sight, until_above
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
@@ -40,7 +40,7 @@ def over_seeds(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return found.assign(bits_up=grouped["bits_up"].first().to_numpy())
 
 
-def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
+def curves(histories: Mapping[str, pd.DataFrame], title: str) -> FigureData:
     """All trainings, by label: one row of axes for each measured quantity, against rounds and, if they differ, against bits.
 
     Lines are means over the seeds, bands run from the least to the largest.  A line ends where its first seed diverged.
@@ -97,7 +97,7 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
     figure.suptitle("\n".join(lines), fontsize=10)
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=min(4, len(names)), fontsize=8)
-    return Drawn(figure, pd.concat(drawn, ignore_index=True))
+    return FigureData(figure, pd.concat(drawn, ignore_index=True))
 
 
 def _looks(labels: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedtheory.bounds.fedbcgd.stability import AT, BLOCKS, SEEDS, STEPS, STUDY, TRAINED, point
-from fedtheory.figures.gallery import BLUE, GREEN, GREY, ORANGE, RED, SKY, Drawn, Picture, canvas, count_axis
+from fedtheory.figures.gallery import BLUE, GREEN, GREY, ORANGE, RED, SKY, FigureData, Picture, canvas, count_axis
 
 _BLOCKS = dict(zip(BLOCKS, (GREEN, RED, ORANGE), strict=True))
 _TRAINED = dict(zip(TRAINED, (RED, SKY, GREEN, GREY), strict=True))
@@ -26,7 +26,7 @@ def _rows() -> Iterator[dict[str, Any]]:
             yield {"panel": "network", "curve": label, "x": at, "y": values.mean(), **ends}
 
 
-def unstable(full: bool = False) -> Drawn:
+def unstable(full: bool = False) -> FigureData:
     """Left the largest stable step size on a quadratic, exactly; right a small CNN."""
     data = pd.DataFrame(_rows())
     figure, ((left, right),) = canvas(1, 2, width=4.2, height=3.2)
@@ -54,7 +54,7 @@ def unstable(full: bool = False) -> Drawn:
         "fedbcgd: with blocks, FedBCGD+ is stable at step sizes of the order 1/(T L); without blocks, at 1/L",
         fontsize=10,
     )
-    return Drawn(figure, data)
+    return FigureData(figure, data)
 
 
 PICTURES = [

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from fedtheory.bounds.winners import BUDGETS, KAPPAS, MAPS, METHODS, STUDIES, cells
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, Picture, canvas
 
 _AXES = {
     "zeta": r"heterogeneity at the optimum $\zeta_*$",
@@ -39,7 +39,7 @@ def winners(table: pd.DataFrame, value: str = "gap") -> list[str]:
     return [str(name) for name in values.index[values <= TIE * values.min()]]
 
 
-def draw(which: str, full: bool = False) -> Drawn:
+def draw(which: str, full: bool = False) -> FigureData:
     """A map for each budget and condition number: in a cell the letters of the methods that win it."""
     data = pd.DataFrame(_rows(which))
     (x, xs), (y, ys) = MAPS[which].items()
@@ -77,7 +77,7 @@ def draw(which: str, full: bool = False) -> Drawn:
         f"{100 * (TIE - 1):.0f} %.\nThe bounds name one of the best methods in {right} of {total} cells (dots).",
         fontsize=9.5,
     )
-    return Drawn(figure, data)
+    return FigureData(figure, data)
 
 
 PICTURES = [

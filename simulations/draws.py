@@ -133,7 +133,7 @@ def _uniform_there(keys: Any, step: int, count: int) -> Any:
     return _shifted(_mix_there(keys[..., None] + steps), 11).to(torch.float64) * 2.0**-53
 
 
-class Local:
+class LocalDraws:
     """The draws of the participating clients in one round, step by step; `keys` computes their keys (N, *clients).
 
     `steps` is the largest number of steps that will be asked for; it changes no number.  Small draws are made for several
@@ -228,7 +228,7 @@ class Draw(NamedTuple):
     `normal`, `integers` and `uniform` read the same words: a caller uses only one of them.
     """
 
-    local: Local
+    local: LocalDraws
     step: int
 
     @property
@@ -293,7 +293,7 @@ class Draws:
     keys    (N,) from `seed_keys`, by purpose
     replay  the clients' order (N, S), to replay another run
     place   the torch device of the compressors' coins; None: numpy arrays
-    loops   as in `Local`
+    loops   as in `LocalDraws`
     """
 
     keys: Mapping[Purpose, Keys]
@@ -315,11 +315,11 @@ class Draws:
         words = _words(self._keys_of(Purpose.ORDER), M)
         return np.argsort(words, axis=-1, kind="stable")[:, :S]
 
-    def of(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> Local:
+    def of(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> LocalDraws:
         """The draws of the clients (N, ...) or, shared by all seeds, (1, ...), for up to `steps` local steps."""
         return self._local(Purpose.SAMPLE, client, steps)
 
-    def coins(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> Local:
+    def coins(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> LocalDraws:
         """Coins of the clients (N or 1, S) for up to `steps` local steps, independent of the samples; `codes` are step 0."""
         return self._local(Purpose.CODE, client + 1, steps, self.place)
 
@@ -329,11 +329,11 @@ class Draws:
             0
         )
 
-    def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int, place: Any = None) -> Local:
+    def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int, place: Any = None) -> LocalDraws:
         def keys() -> Keys:
             return _fold(self._keys_of(purpose).reshape(-1, *[1] * (client.ndim - 1)), client, self.loops)
 
-        return Local(keys, steps, place, self.loops)
+        return LocalDraws(keys, steps, place, self.loops)
 
     def _keys_of(self, purpose: Purpose) -> Keys:
         """The seeds' keys of this round, (N,), computed when the first number is drawn."""

@@ -18,7 +18,7 @@ from fedtheory.simulations.checked import brief
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnFile:
     """What a file adds.
 
     algorithms  its dictionary ALGORITHMS, else its dataclasses with a method `round`, by their names
@@ -57,14 +57,14 @@ def digest_of(path: str | Path, what: str = "from") -> str:
         ) from None
 
 
-def own(path: str | Path | None) -> Own:
+def own(path: str | Path | None) -> OwnFile:
     """What the file adds; nothing for None.  The file's code is run.
 
     Raises ValueError for a file that is missing or fails, or one that adds nothing, and for an algorithm that is no
     dataclass with a field eta.
     """
     if path is None:
-        return Own({}, {})
+        return OwnFile({}, {})
     digest, path = digest_of(path), Path(path).resolve()
     module = module_of(path, digest)
     problems, algorithms = (getattr(module, name, {}) for name in ("PROBLEMS", "ALGORITHMS"))
@@ -85,9 +85,9 @@ def own(path: str | Path | None) -> Own:
             )
     if not (problems or algorithms):
         raise ValueError(f"{path.name} adds nothing: expected a dataclass with a method `round`, or PROBLEMS = {{...}}")
-    return Own(dict(algorithms), dict(problems))
+    return OwnFile(dict(algorithms), dict(problems))
 
 
 _NEEDED = ("participants", "round", "symbols", "uplink_bits", "downlink_bits")
 
-__all__ = ["Own", "blaming", "digest_of", "module_of", "own"]
+__all__ = ["OwnFile", "blaming", "digest_of", "module_of", "own"]

@@ -20,7 +20,7 @@ def folded(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DataEntry:
     """An entry of a data file, and where it stands."""
 
     where: str
@@ -30,7 +30,7 @@ class Entry:
         """The error that something is wrong here."""
         return ValueError(f"{self.where}: {what}")
 
-    def only(self, *names: str) -> Entry:
+    def only(self, *names: str) -> DataEntry:
         """Itself.  Raises ValueError if it has something else than these."""
         if others := [name for name in self.values if name not in names]:
             raise self.wrong(f"{others[0]!r} is not known: expected {', '.join(names)}")
@@ -66,22 +66,22 @@ class Entry:
         except ValueError as error:
             raise self.wrong(str(error)) from error
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> DataEntry:
         """An entry in this one; empty if there is none."""
-        return Entry(f"{self.where}, {name}", self.of(name, dict, {}))
+        return DataEntry(f"{self.where}, {name}", self.of(name, dict, {}))
 
-    def entries(self, name: str) -> Iterator[Entry]:
+    def entries(self, name: str) -> Iterator[DataEntry]:
         """The entries of a list of tables."""
         for number, values in enumerate(self.of(name, list, []), 1):
             if not isinstance(values, dict):
                 raise self.wrong(f"{name} {number} is {values!r}: expected a table")
-            yield Entry(f"{self.where}, {name} {number}", values)
+            yield DataEntry(f"{self.where}, {name} {number}", values)
 
 
-def data_file(paper: str, name: str, folder: Path = Path(__file__).parent) -> Entry:
+def data_file(paper: str, name: str, folder: Path = Path(__file__).parent) -> DataEntry:
     """A file of a paper, as one entry.  Raises ValueError for a file that is no TOML."""
     path = folder / paper / name
     try:
-        return Entry(f"{paper}/{name}", tomllib.loads(path.read_text(encoding="utf-8")))
+        return DataEntry(f"{paper}/{name}", tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{paper}/{name}: {error}") from error

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
-from fedtheory.theory.data_files import Entry, data_file
+from fedtheory.theory.data_files import DataEntry, data_file
 from fedtheory.theory.statement import Paper, Severity
 
 
-def declare(paper: Paper, file: Entry | None = None) -> None:
+def declare(paper: Paper, file: DataEntry | None = None) -> None:
     """Declare a paper's repairs, errata, common errors and findings; ids are without the paper's short name.
 
     Raises ValueError for an entry that is wrong, with its file and its place there.
@@ -27,7 +27,7 @@ def declare(paper: Paper, file: Entry | None = None) -> None:
         entry.call(paper.finding, *map(entry.only(*parts).text, parts))
 
 
-def _erratum(paper: Paper, entry: Entry) -> None:
+def _erratum(paper: Paper, entry: DataEntry) -> None:
     """The same error of one or several statements.  Corrected: true for the forms NAME.corrected, or another's name."""
     severity = cast(Severity, entry.text("severity", among=get_args(Severity)))
     printed, true, form = entry.text("printed"), entry.text("true"), entry.values.get("corrected", "")

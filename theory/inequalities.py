@@ -183,7 +183,7 @@ def function(name: str, smooth: Any = None, convex: bool = False, strongly_conve
 
 
 @dataclass(frozen=True)
-class Question:
+class FormQuestion:
     """A claim as a form that must be >= 0, and the forms that are >= 0 by the class and by hypotheses.
 
     claim, known  forms in vectors and function values, whose coefficients are made of the constants
@@ -237,7 +237,7 @@ def exact(e: Any) -> Any:
     return e.xreplace({x: sympy.Rational(str(x)) for x in e.atoms(sympy.Float)}) if isinstance(e, sympy.Basic) else e
 
 
-def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = ()) -> Question:
+def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = ()) -> FormQuestion:
     """What must be shown for a claim.  Raises ValueError for what is no inequality between forms."""
     sides = [_sides(one) for one in (relation, *given)]
     at = _asked([e for pair in sides for e in pair])
@@ -270,7 +270,9 @@ def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] =
     for one, form in zip((relation, *given), (claim, *forms[1:]), strict=True):
         _check_form(one, form, vectors, values)
     limits = [f.mu < f.L for f, _ in at if f.mu and f.L is not None]
-    return Question(relation, tuple(given), (*when, *dict.fromkeys(limits)), claim, known, tuple(at), tuple(numbers))
+    return FormQuestion(
+        relation, tuple(given), (*when, *dict.fromkeys(limits)), claim, known, tuple(at), tuple(numbers)
+    )
 
 
 def _check_form(relation: Any, form: sympy.Expr, vectors: set[Any], values: set[Any]) -> None:
@@ -322,7 +324,7 @@ _SAMPLES = 12
 
 
 def samples(
-    asked: Question, most: int = _SAMPLES, tried: Sequence[sympy.Rational] = _TRIED
+    asked: FormQuestion, most: int = _SAMPLES, tried: Sequence[sympy.Rational] = _TRIED
 ) -> list[dict[sympy.Symbol, sympy.Rational]]:
     """Numbers for the constants that meet the conditions; the limits of the conditions among them."""
 
@@ -443,7 +445,7 @@ def _on_the_line(f: Function, at: Mapping[sympy.Symbol, sympy.Rational], least: 
     return found
 
 
-def on_the_line(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> dict[str, Any] | None:
+def on_the_line(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> dict[str, Any] | None:
     """Functions and points on the line that violate the claim at these numbers, in fractions; None if none is found."""
     functions = list(dict.fromkeys(f for f, _ in asked.at))
     stars = {f.minimiser.e for f in functions}
@@ -483,7 +485,7 @@ def on_the_line(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> d
 # ------------------------------------------------------------------------------------- the class, at some numbers
 
 
-def programme(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> Programme:
+def programme(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> Programme:
     """The semidefinite programme at these numbers, in units in which gradients and values are as large as points."""
     L = next((f.L.subs(at) for f, _ in asked.at if f.L is not None), sympy.S.One)
     units = {s: L * s for f, x in asked.at for p in [point(f.symbol, x)] for s in (p.value, p.gradient)}
@@ -501,14 +503,14 @@ def programme(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> Pro
     return Programme.of(-form(asked.claim), sympy.S.Zero, {name: e for name, e in known.items() if e != 0})
 
 
-def at_numbers(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> Verdict:
+def at_numbers(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> Verdict:
     """The claim at these numbers: proved for the class in every dimension, refuted by inner products, or open."""
     told = ", ".join(f"{s} = {value}" for s, value in at.items())
     # inner products make a function of every class but these: the conditions there are necessary only
     minima = {f for f, x in asked.at if f.minimiser.e == x}
     necessary = all(f.mu is not None or (f.L is not None and f not in minima) for f, _ in asked.at)
     numeric = {n: e.subs(at) for n, e in asked.known.items()}
-    if certified(Question(asked.relation, (), (), sympy.expand(asked.claim.subs(at)), numeric, (), ())) is not None:
+    if certified(FormQuestion(asked.relation, (), (), sympy.expand(asked.claim.subs(at)), numeric, (), ())) is not None:
         return Verdict(Status.PROVED, told)
     made = programme(asked, at)
     try:
@@ -533,7 +535,7 @@ def at_numbers(asked: Question, at: Mapping[sympy.Symbol, sympy.Rational]) -> Ve
 # --------------------------------------------------------------------------------------- certificates in the constants
 
 
-def dimensions(asked: Question) -> dict[sympy.Symbol, int] | None:
+def dimensions(asked: FormQuestion) -> dict[sympy.Symbol, int] | None:
     """The power of the objective's unit in each symbol, so that all terms of the claim and of each condition agree.
 
     None where there is no such choice.
@@ -569,7 +571,7 @@ def dimensions(asked: Question) -> dict[sympy.Symbol, int] | None:
 _KINDS = ("convexity", "co-coercivity", "smoothness", "interpolation")
 
 
-def certified(asked: Question) -> Verdict | None:
+def certified(asked: FormQuestion) -> Verdict | None:
     """Multipliers that are polynomials in the constants, checked exactly; None if none are found.
 
     In units in which a smoothness constant is 1; claim and conditions are multiplied by their denominators, if those are
@@ -612,7 +614,7 @@ def certified(asked: Question) -> Verdict | None:
         forms, goal = {name: form for name, (form, _) in known.items()}, sympy.expand(claim * common)
         closed = tuple(sympy.Le(w.lts, w.gts) if isinstance(w, sympy.Lt | sympy.Gt) else w for w in when)
         tried_at = (24, _TRIED) if asked.units else (36, _FAR)
-        near = samples(Question(asked.relation, (), closed, goal, forms, (), left), *tried_at)
+        near = samples(FormQuestion(asked.relation, (), closed, goal, forms, (), left), *tried_at)
         found = certificate(goal, forms, when, left, near, like_claim=bool(asked.units))
         if found is not None:
             told = []

@@ -20,7 +20,7 @@ from functools import cache
 from itertools import product
 from typing import Any, cast, get_args
 
-from fedtheory.theory.data_files import Entry, data_file, folded
+from fedtheory.theory.data_files import DataEntry, data_file, folded
 from fedtheory.theory.statement import Claim, Kind, Paper, Record
 
 Row = Mapping[str, Any]
@@ -33,7 +33,7 @@ LAYOUT = ("form", "heading", "line", "columns", "before", "constant", "cell", "r
 
 
 def experiments(
-    paper: Paper, others: Mapping[str, Claim] | None = None, file: Entry | None = None
+    paper: Paper, others: Mapping[str, Claim] | None = None, file: DataEntry | None = None
 ) -> Mapping[str, Any]:
     """Declare the statements of a paper's experiments.toml, in its order; returns the lists at its top.
 
@@ -51,7 +51,7 @@ def experiments(
     return lists
 
 
-def _say(paper: Paper, name: str, entry: Entry, lists: Row, formula: Claim | None) -> None:
+def _say(paper: Paper, name: str, entry: DataEntry, lists: Row, formula: Claim | None) -> None:
     """Declare one statement."""
     kind = cast(Kind, entry.text("kind", among=get_args(Kind)))
     if any(part in entry.values for part in RECORD) != (formula is None):
@@ -61,17 +61,17 @@ def _say(paper: Paper, name: str, entry: Entry, lists: Row, formula: Claim | Non
     entry.call(paper.say, kind, name, place, claim, rests_on=entry.texts("rests_on"), also=also, note=note)
 
 
-def _record(entry: Entry, lists: Row) -> Record:
+def _record(entry: DataEntry, lists: Row) -> Record:
     """The settings, rows and sentences of an entry."""
     settings = value_of(entry, entry.of("settings", dict, {}), lists)
     rows = value_of(entry, entry.of("table", list, []), lists)
     if "printed" in entry.values:
         rows = tuple(_printed(entry.entry("printed").only(*LAYOUT), {**lists, **settings}))
-    said = (Entry(e.where, value_of(e, e.only(*SENTENCE).values, lists)) for e in entry.entries("sentences"))
+    said = (DataEntry(e.where, value_of(e, e.only(*SENTENCE).values, lists)) for e in entry.entries("sentences"))
     return Record(settings, (*rows, *map(_sentence, said)), entry.texts("claims"))
 
 
-def _sentence(entry: Entry) -> Row:
+def _sentence(entry: DataEntry) -> Row:
     """A sentence of the file."""
     methods, others = (entry.of(name, tuple) for name in ("methods", "others"))
     often = entry.text("how often", "always", among=FREQUENCIES)
@@ -97,7 +97,7 @@ def sentence(
     return row if than is None else {**row, "than": than}
 
 
-def lists_of(file: Entry) -> Mapping[str, Any]:
+def lists_of(file: DataEntry) -> Mapping[str, Any]:
     """The lists at the top of a file, by their names."""
     lists: dict[str, Any] = {}
     for name, value in file.entry("lists").values.items():
@@ -105,7 +105,7 @@ def lists_of(file: Entry) -> Mapping[str, Any]:
     return lists
 
 
-def value_of(entry: Entry, value: Any, lists: Row) -> Any:
+def value_of(entry: DataEntry, value: Any, lists: Row) -> Any:
     """A value of the file: lists as tuples, references as what they name, numbers as keys."""
     if isinstance(value, dict):
         return {_word(key): value_of(entry, inner, lists) for key, inner in value.items()}
@@ -118,7 +118,7 @@ def value_of(entry: Entry, value: Any, lists: Row) -> Any:
     return lists[value[1:]] if value.startswith("@") else folded(value)
 
 
-def _spread(entry: Entry, value: Any, lists: Row) -> Sequence[Any]:
+def _spread(entry: DataEntry, value: Any, lists: Row) -> Sequence[Any]:
     """An element of a list; the elements of a list that it names."""
     found = value_of(entry, value, lists)
     return cast(Sequence[Any], found) if isinstance(value, str) and value.startswith("@") else (found,)
@@ -135,7 +135,7 @@ def _word(text: str) -> str | float:
 # Tables in the printed layout
 
 
-def _printed(entry: Entry, lists: Row) -> Iterator[Row]:
+def _printed(entry: DataEntry, lists: Row) -> Iterator[Row]:
     """The rows of a printed table, line by line."""
     layout = value_of(entry, {name: entry.values[name] for name in entry.values if name != "text"}, lists)
     lines = entry.of("text", str).strip("\n").splitlines()

@@ -40,7 +40,7 @@ Piece = str | Formula | Cited | Earlier
 
 
 @dataclass(frozen=True)
-class Line:
+class ProofLine:
     """A line of a proof.
 
     because  why the formula holds, or words without a formula
@@ -61,7 +61,7 @@ class ProofText:
     checked  what was decided exactly on the way, in order
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[ProofLine, ...]
     checked: tuple[str, ...]
 
 

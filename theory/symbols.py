@@ -6,7 +6,7 @@ from functools import cache
 
 import sympy
 
-from fedtheory.theory.data_files import Entry, data_file
+from fedtheory.theory.data_files import DataEntry, data_file
 from fedtheory.theory.statement import NUMBER, F, Paper, X
 
 DOMAINS = {
@@ -31,7 +31,7 @@ def dimension_of(text: str) -> sympy.Expr:
     return found
 
 
-def declare(paper: Paper, file: Entry | None = None) -> tuple[sympy.Symbol, ...]:
+def declare(paper: Paper, file: DataEntry | None = None) -> tuple[sympy.Symbol, ...]:
     """Declare the symbols of a paper: name -> latex, says, domain (of `DOMAINS`), dimension, concept.
 
     Raises ValueError for an entry that is wrong, with its file and its place there.

@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 
 from fedtheory.bounds.fedbat import local_steps
 from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, Given, build, seeds_of, steps_of
-from fedtheory.bounds.trials.arena_search import Family
+from fedtheory.bounds.trials.arena_search import Candidates
 from fedtheory.simulations import data, has_expectation, partitions
 from fedtheory.simulations.algorithms.fedbat import FedBAT, Gamma
 from fedtheory.simulations.exact import enumerated
@@ -235,4 +235,4 @@ ARENAS = [
     for id_, case in TRIALS.items()
     for arena in (*_by_all_outcomes(id_, case), *_at_random(id_, case), *_on_data(id_, case, "breast_cancer"))
 ]
-SEARCHED: dict[str, Family] = {}
+SEARCHED: dict[str, Candidates] = {}

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fedtheory.bounds.fedbat.quantities import AFTER, OF_STEP, steps_of
-from fedtheory.simulations.exact.enumerated import Round, Scheduled
-from fedtheory.simulations.exact.outcomes import Drawn, Outcomes
+from fedtheory.simulations.exact.enumerated import EnumeratedRound, Scheduled
+from fedtheory.simulations.exact.outcomes import DrawnVector, Outcomes
 from fedtheory.simulations.exact.rational import square_root
 from fedtheory.simulations.exact.trace import trace
 
@@ -31,16 +31,16 @@ _SYMBOLS = {"F_bar", "F_v", "F_bar_next", "grad_sq", "gbar_sq", "g_sq", "inner_g
             "jump_sq", "spread_x"}  # fmt: skip
 
 
-class _At(NamedTuple):
+class _KinkPoint(NamedTuple):
     """A function at a point."""
 
-    x: Drawn
+    x: DrawnVector
     value: Fraction
-    gradient: Drawn
+    gradient: DrawnVector
 
 
 @dataclass(frozen=True)
-class Kinked:
+class CornerFunction:
     """A function of one number with F(0) = 0 and a continuous, piecewise linear derivative.
 
     corners  (x, F'(x)) at the ends of the pieces, by ascending x
@@ -78,10 +78,10 @@ class Kinked:
         area = sum(((b - a) * (self.gradient(a) + self.gradient(b)) / 2 for a, b in pairwise(ends)), F(0))
         return area if x >= 0 else -area
 
-    def at(self, x: Drawn) -> _At:
+    def at(self, x: DrawnVector) -> _KinkPoint:
         """The function at a point that is not random."""
         ((at,),) = x.values
-        return _At(x, self.value(at), Drawn(np.array([[self.gradient(at)]]), x.weights))
+        return _KinkPoint(x, self.value(at), DrawnVector(np.array([[self.gradient(at)]]), x.weights))
 
     @cached_property
     def minimum(self) -> Fraction:
@@ -95,17 +95,17 @@ class Kinked:
         return min(map(self.value, [*(x for x, _ in self.corners), *stationary]))
 
 
-def mean(functions: Sequence[Kinked]) -> Kinked:
+def mean(functions: Sequence[CornerFunction]) -> CornerFunction:
     """The mean of the functions."""
     count = len(functions)
     at = sorted({x for f in functions for x, _ in f.corners})
     corners = tuple((x, sum((f.gradient(x) for f in functions), F(0)) / count) for x in at)
     before, after = (sum(ends, F(0)) / count for ends in zip(*((f.before, f.after) for f in functions), strict=True))
-    return Kinked(corners, before, after)
+    return CornerFunction(corners, before, after)
 
 
 @dataclass(frozen=True)
-class Run:
+class GradientDescentRun:
     """Gradient descent of clients with equal weights, from one point, averaged every tau steps.
 
     clients  their functions
@@ -116,7 +116,7 @@ class Run:
     start    w_0
     """
 
-    clients: tuple[Kinked, ...]
+    clients: tuple[CornerFunction, ...]
     L: Fraction
     eta: Fraction
     tau: int
@@ -130,15 +130,19 @@ class Run:
 
 
 @cache
-def symbols(run: Run) -> tuple[Mapping[str, Fraction], ...]:
+def symbols(run: GradientDescentRun) -> tuple[Mapping[str, Fraction], ...]:
     """The symbols of the statements, step by step; each step also has the sums over the whole run."""
     N, F_all, now = len(run.clients), mean(run.clients), Outcomes(np.array([F(1)]))
-    x, zero, rates = Drawn(np.array([[run.start]]), now), Drawn(np.array([[F(0)]]), now), (run.eta,) * run.tau
+    x, zero, rates = (
+        DrawnVector(np.array([[run.start]]), now),
+        DrawnVector(np.array([[F(0)]]), now),
+        (run.eta,) * run.tau,
+    )
     largest, rows = F(0), list[dict[str, Fraction]]()
     for _ in range(run.T // run.tau):
         found = trace(Scheduled(run.tau, 1.0, schedule=rates), run.clients, x, zero, run.eta, range(N),
                       lambda *_: zero, coder=lambda messages: messages)  # fmt: skip
-        steps = steps_of(Round({(): found}, run.tau, rates, lambda *_: zero, None, ()))
+        steps = steps_of(EnumeratedRound({(): found}, run.tau, rates, lambda *_: zero, None, ()))
         rows += [{name: of(s) for name, of in (OF_STEP | AFTER).items() if name in _SYMBOLS} for s in steps]
         largest, x = max([largest, *(step.gradient.square for step in found.steps)]), found.end
     (final,), least = x.mean, F_all.minimum
@@ -156,34 +160,35 @@ def symbols(run: Run) -> tuple[Mapping[str, Fraction], ...]:
 
 
 # F_1' = -2 - x and F_2' = 2 near 0: the clients part, and (78) fails at the second step
-_PARTING = Run(
-    (Kinked(((F(-1), F(-1)), (F(3, 2), F(-7, 2))), F(0), F(1, 10)), Kinked(((F(-2), F(2)),), F(1, 10), F(0))),
+_PARTING = GradientDescentRun(
+    (CornerFunction(((F(-1), F(-1)), (F(3, 2), F(-7, 2))), F(0), F(1, 10)),
+     CornerFunction(((F(-2), F(2)),), F(1, 10), F(0))),
     F(1, 10), F(1, 2), 2, 2,
 )  # fmt: skip
 # F_1' = 2 - x and F_2' = -3 near 0: the same with another slope, where (70) fails at the second step
-_CROSSING = Run(
-    (Kinked(((F(-3, 2), F(7, 2)), (F(1), F(1))), F(1, 10), F(0)), Kinked(((F(2), F(-3)),), F(0), F(1, 10))),
+_CROSSING = GradientDescentRun(
+    (CornerFunction(((F(-3, 2), F(7, 2)), (F(1), F(1))), F(1, 10), F(0)), CornerFunction(((F(2), F(-3)),), F(0), F(1, 10))),
     F(1, 10), F(1, 2), 2, 2,
 )  # fmt: skip
 # Client 1 goes left with slope 1, client 2 right with slope -2.  Between them F_1' falls to -10^4, at points that only the
 # mean reaches.  In the last step client 1 has slope 65, so that the new model is 0 again, where all gradients are small
-_STEEP = Run(
+_STEEP = GradientDescentRun(
     (
-        Kinked(((F(-63, 8), F(65)), (F(-62, 8), F(1)), (F(0), F(1)), (F(1, 16), F(-(10**4)))), F(1), F(1)),
-        Kinked(((F(16), F(-2)),), F(0), F(1)),
+        CornerFunction(((F(-63, 8), F(65)), (F(-62, 8), F(1)), (F(0), F(1)), (F(1, 16), F(-(10**4)))), F(1), F(1)),
+        CornerFunction(((F(16), F(-2)),), F(0), F(1)),
     ),
     F(1), F(1, 8), 64, 64,
 )  # fmt: skip
 # Curvatures 1 and -1, smooth from both sides: (78) is an equality at the second step
-_BOTH_SIDES = Run(
-    (Kinked(((F(0), F(-1)),), F(1), F(1)), Kinked(((F(-8), F(9)), (F(8), F(-7))), F(1), F(1))),
+_BOTH_SIDES = GradientDescentRun(
+    (CornerFunction(((F(0), F(-1)),), F(1), F(1)), CornerFunction(((F(-8), F(9)), (F(8), F(-7))), F(1), F(1))),
     F(1), F(1, 2), 2, 4,
 )  # fmt: skip
-_ALIKE = Run((Kinked(((F(0), F(0)),), F(1), F(1)),), F(1), F(1, 2), 2, 4, F(1))
+_ALIKE = GradientDescentRun((CornerFunction(((F(0), F(0)),), F(1), F(1)),), F(1), F(1, 2), 2, 4, F(1))
 FAMILY = (_PARTING, _CROSSING, _STEEP, _BOTH_SIDES, _ALIKE)
 
 
-def told(f: Kinked) -> str:
+def told(f: CornerFunction) -> str:
     """A function in words."""
     corners = ", ".join(f"F'({x}) = {g}" for x, g in f.corners)
     return f"{corners}, linear between; F'' = {f.before} before, {f.after} after"

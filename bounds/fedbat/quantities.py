@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Any
 
 from fedtheory.bounds.quantities import mean
-from fedtheory.simulations.exact.enumerated import Round
+from fedtheory.simulations.exact.enumerated import EnumeratedRound
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class StepInRound:
     """Local step t of a round that begins with step t_0, and the round's steps before."""
 
-    round: Round
-    before: Sequence[Local]
+    round: EnumeratedRound
+    before: Sequence[StepInRound]
 
     k = property(lambda s: len(s.before))  # t - t_0
     trace = property(lambda s: s.round.trace)  # with the first sample: up to the new model all are the same
@@ -68,19 +68,19 @@ class Local:
         return self.trace.sum(square * share**2 for square, share in zip(squares, p, strict=True))
 
 
-def _inner(s: Local, left: Sequence[Any], right: Sequence[Any]) -> Any:
+def _inner(s: StepInRound, left: Sequence[Any], right: Sequence[Any]) -> Any:
     return s.mean([a @ b for a, b in zip(left, right, strict=True)])
 
 
-def _error(s: Local, i: int) -> Any:
+def _error(s: StepInRound, i: int) -> Any:
     """S_m(v_{t+1}^k) - v_{t+1}^k of a client."""
     return s.sent[i] - s.v[i]
 
 
-OfStep = Callable[[Local], Any]
+OfStep = Callable[[StepInRound], Any]
 
 
-def _sampled(of: Callable[[Local, Sequence[int]], Any]) -> OfStep:
+def _sampled(of: Callable[[StepInRound, Sequence[int]], Any]) -> OfStep:
     """The mean over the samples of the clients."""
     return lambda s: mean(of(s, some) for some in s.round.samples)
 
@@ -169,7 +169,7 @@ OF_ENTRIES: dict[str, OfStep] = {
 }
 
 
-def in_numbers(s: Local, sampled: bool) -> dict[str, Any]:
+def in_numbers(s: StepInRound, sampled: bool) -> dict[str, Any]:
     """The quantities of a step, in numbers; those of a client are lists (N,), those of entries lists (d,).
 
     Missing are those with w* or the F_k^* where there is none, and of a synchronisation or a sample where there is none.
@@ -184,9 +184,9 @@ def in_numbers(s: Local, sampled: bool) -> dict[str, Any]:
     return found | {name: [of(s, i) for i in range(len(s.steps))] for name, of in clients.items()}
 
 
-def steps_of(several: Round) -> Sequence[Local]:
+def steps_of(several: EnumeratedRound) -> Sequence[StepInRound]:
     """The steps of a round."""
-    found: list[Local] = []
+    found: list[StepInRound] = []
     for _ in several.trace.turns[0]:
-        found.append(Local(several, tuple(found)))
+        found.append(StepInRound(several, tuple(found)))
     return found

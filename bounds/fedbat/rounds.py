@@ -31,9 +31,17 @@ from typing import Any, Literal, get_args
 import sympy
 
 from fedtheory.bounds.fedbat.quantities import OF_CLIENTS, OF_ENTRIES, OF_LOWEST, OF_STAR, in_numbers, steps_of
-from fedtheory.bounds.trials.claims import Condition, balance, condition, inequalities, rescaled, symbols_of, unassumed
-from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
-from fedtheory.simulations.exact.enumerated import Run, rounds
+from fedtheory.bounds.trials.claims import (
+    NumericCondition,
+    balance,
+    condition,
+    inequalities,
+    rescaled,
+    symbols_of,
+    unassumed,
+)
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
+from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -57,10 +65,10 @@ class BinarisedForm(Form):
     appendix: Appendix
     given: frozenset[StrEnum] = frozenset()
     strong: bool
-    early: tuple[Condition, ...] = ()
+    early: tuple[NumericCondition, ...] = ()
 
     @property
-    def late(self) -> list[Condition]:
+    def late(self) -> list[NumericCondition]:
         """The other conditions."""
         return [one for one in self.conditions if one not in self.early]
 
@@ -115,13 +123,13 @@ def _appendix(statement: Statement) -> Appendix | None:
 
 
 @lru_cache(maxsize=20_000)
-def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
+def measured(run: EnumeratedRun) -> tuple[Mapping[str, Any], ...]:
     """The quantities of every step of the run, by the paper's symbols: fractions in, fractions out."""
     every = (in_numbers(s, run.K is not None) for several in rounds(run) for s in steps_of(several))
     return tuple(times | row for times, row in zip(_times(run), every, strict=True))
 
 
-def _times(run: Run) -> list[dict[str, Any]]:
+def _times(run: EnumeratedRun) -> list[dict[str, Any]]:
     """The numbers of each step, and its learning rates."""
     return [
         {"eta_t": run.rates[t], "eta_start": run.rates[t - t % run.tau], "eta_later": run.rates[t + run.tau],
@@ -130,7 +138,7 @@ def _times(run: Run) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def fits(run: Run, to: BinarisedForm) -> bool:
+def fits(run: EnumeratedRun, to: BinarisedForm) -> bool:
     """Whether the run has the statement's setting."""
     curvatures = run.curvatures
     alike = len(set(run.p)) == 1
@@ -151,7 +159,7 @@ def _within(numbers: Sequence[Fraction], least: float, most: float) -> bool:
     return least <= min(numbers) and max(numbers) <= most
 
 
-def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurrence]:
+def cases(run: EnumeratedRun, to: BinarisedForm, further: bool = False) -> Iterator[Occurrence]:
     """The inequalities in numbers at every step of the run; none unless all conditions hold at every step.
 
     Raises ValueError for more than two coordinates.
@@ -170,7 +178,7 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
         known["mu"] = min(curvatures)
     constants = rescaled(known, to.factors)
 
-    def met(conditions: Iterable[Condition], values: Mapping[str, Any]) -> bool:
+    def met(conditions: Iterable[NumericCondition], values: Mapping[str, Any]) -> bool:
         """At a step; as rates do not increase, the largest up to a round later must do for eta_later, too."""
         largest = {**values, "eta_later": max(run.rates[values["t"] + 1 : values["t"] + run.tau + 1])}
         return all(condition.holds(values) and condition.holds(largest) for condition in conditions)
@@ -220,7 +228,7 @@ def _curvatures(to: BinarisedForm) -> tuple[Fraction, ...]:
     return _CURVATURES if to.strong else _EITHER if to.bends[0] == -1 else (*_EITHER, _F(-4))
 
 
-def _drawn(random: Random, to: BinarisedForm) -> Run:
+def _drawn(random: Random, to: BinarisedForm) -> EnumeratedRun:
     """A random run of the statement's setting, with small numbers."""
     N = random.choice((1, 2, 2, 3) if to.appendix == "D" else (1, 2, 2) if to.appendix == "C" else (1, 2))
     d = random.choice((2, 2, 2, 1))
@@ -245,21 +253,21 @@ def _drawn(random: Random, to: BinarisedForm) -> Run:
     )
     slopes = [[random.choice(_SLOPES) for _ in range(d)] for _ in range(N)]
     p = tuple(_F(s, sum(shares)) for s in shares)
-    return Run(_vectors(h), _vectors(slopes), p, start, rates, tau, steps, noise, K)
+    return EnumeratedRun(_vectors(h), _vectors(slopes), p, start, rates, tau, steps, noise, K)
 
 
 def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
-def family(to: BinarisedForm, full: bool) -> tuple[Run, ...]:
+def family(to: BinarisedForm, full: bool) -> tuple[EnumeratedRun, ...]:
     """Runs of the statement's setting: random ones, and the ends of all ranges."""
     random = drawn(to.appendix, to.strong, to.bends[0] == -1, 600 if full else 120)
     return (*random, *(run for run in ends(to.appendix) if fits(run, to)))
 
 
 @cache
-def ends(appendix: Appendix) -> tuple[Run, ...]:
+def ends(appendix: Appendix) -> tuple[EnumeratedRun, ...]:
     """Ends of the ranges, for one and two clients, and what all clients draw together; steep curvatures come last."""
     found = []
     for (N, K), d, tau in product(_SAMPLES[appendix], (1, 2), (1, 2)):
@@ -272,13 +280,13 @@ def ends(appendix: Appendix) -> tuple[Run, ...]:
             (first, zeros, [_F(1)] * d, zeros), (ones, apart, [_F(0)] * d, zeros),
             ([[_F(1), _F(64)][:d]] * N, zeros, beside, zeros),
         ):  # fmt: skip
-            run = Run(_vectors(h), _vectors(b), (_F(1, N),) * N, tuple(w0), (_F(1, 4),) * 2 * tau, tau, tau,
+            run = EnumeratedRun(_vectors(h), _vectors(b), (_F(1, N),) * N, tuple(w0), (_F(1, 4),) * 2 * tau, tau, tau,
                       (_vectors(size), _vectors(zeros)), K)  # fmt: skip
             found += [replace(run, common=law) for law in common]
     return (*found, *_falling(appendix), *_large(appendix))
 
 
-def _falling(appendix: Appendix) -> Iterator[Run]:
+def _falling(appendix: Appendix) -> Iterator[EnumeratedRun]:
     """Small rates that fall in the last step of the round; one entry moves, for one client or two apart."""
     if appendix == "E":
         return
@@ -289,15 +297,17 @@ def _falling(appendix: Appendix) -> Iterator[Run]:
             ((4, 2, 2, 2), (4, 2, 2, 1), (8, 2, 2, 2), (8, 2, 4, 2)), ([up] * N, [up, down][:N])
         ):
             rates = tuple(_F(r, 8192) for r in (*[begin] * (tau - 1), end, *[later] * (tau - 1), last))
-            yield Run(_vectors([[_F(1)] * 2] * N), _vectors(slopes), (_F(1, N),) * N, (_F(0),) * 2, rates, tau, tau,
-                      (zeros, zeros), K)  # fmt: skip
+            h, b = _vectors([[_F(1)] * 2] * N), _vectors(slopes)
+            yield EnumeratedRun(h, b, (_F(1, N),) * N, (_F(0),) * 2, rates, tau, tau, (zeros, zeros), K)
 
 
-def _large(appendix: Appendix) -> Iterator[Run]:
+def _large(appendix: Appendix) -> Iterator[EnumeratedRun]:
     """One step of rates beyond 1/(4 L), from a start away from the minimiser."""
     for (N, K), rate in product(_SAMPLES[appendix], (_F(1, 2), _F(2), _F(4))):
         zeros = _vectors([[_F(0)]] * N)
-        yield Run(_vectors([[_F(1)]] * N), zeros, (_F(1, N),) * N, (_F(1),), (rate,) * 2, 1, 1, (zeros, zeros), K)
+        yield EnumeratedRun(
+            _vectors([[_F(1)]] * N), zeros, (_F(1, N),) * N, (_F(1),), (rate,) * 2, 1, 1, (zeros, zeros), K
+        )
 
 
 _SAMPLES: dict[Appendix, list[tuple[int, int | None]]] = {
@@ -306,7 +316,7 @@ _SAMPLES: dict[Appendix, list[tuple[int, int | None]]] = {
 
 
 @cache
-def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[Run, ...]:
+def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[EnumeratedRun, ...]:
     """Random runs of a setting, the same for all its statements."""
     random = Random(f"{appendix}{strong}")
     like = BinarisedForm(
@@ -318,19 +328,19 @@ def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tupl
     return tuple(dict.fromkeys((*runs, *map(_at_rest, some), *map(_off_the_path, some), *bent)))
 
 
-def _at_rest(run: Run) -> Run:
+def _at_rest(run: EnumeratedRun) -> EnumeratedRun:
     """The run from a point where all clients' gradients are 0, so that only noise moves it."""
     b = [[-c * w for c, w in zip(row, run.w0, strict=True)] for row in run.h]
     return replace(run, b=_vectors(b))
 
 
-def _bent(run: Run, to: BinarisedForm, random: Random) -> Run:
+def _bent(run: EnumeratedRun, to: BinarisedForm, random: Random) -> EnumeratedRun:
     """The run on functions that are not quadratic: each has another curvature where its argument is positive."""
     bend = [[random.choice(_curvatures(to)) - v for v in row] for row in run.h]
     return replace(run, bend=_vectors(bend))
 
 
-def _off_the_path(run: Run) -> Run:
+def _off_the_path(run: EnumeratedRun) -> EnumeratedRun:
     """One round in which only binarisation moves the last coordinate, with noise that grows steeply in it.
 
     In the first two steps the noise is 0 at every w_t^k, and large at x_t^k.
@@ -341,7 +351,7 @@ def _off_the_path(run: Run) -> Run:
     return replace(run, b=_vectors(b), noise=(start, steep), steps=min(run.tau, 2))
 
 
-def _varied(run: Run, to: BinarisedForm, random: Random) -> Run:
+def _varied(run: EnumeratedRun, to: BinarisedForm, random: Random) -> EnumeratedRun:
     """The run with one or two of its numbers taken from another."""
     other = _drawn(random, to)
     names = random.sample(("h", "b", "w0", "rates", "noise", "p"), random.choice((1, 1, 2)))
@@ -351,7 +361,7 @@ def _varied(run: Run, to: BinarisedForm, random: Random) -> Run:
     return replace(run, **changed)
 
 
-def _simpler(run: Run, _: BinarisedForm) -> Iterator[Run]:
+def _simpler(run: EnumeratedRun, _: BinarisedForm) -> Iterator[EnumeratedRun]:
     """Runs with one thing made simpler."""
     zero, one = _F(0), _F(1)
     if run.N > 1 and run.K is None:
@@ -390,7 +400,7 @@ def _simpler(run: Run, _: BinarisedForm) -> Iterator[Run]:
             yield replace(run, w0=(*run.w0[:i], simple, *run.w0[i + 1 :]))
 
 
-def _witness(run: Run, _: BinarisedForm) -> dict[str, Any]:
+def _witness(run: EnumeratedRun, _: BinarisedForm) -> dict[str, Any]:
     noisy = any(map(any, run.noise[0] + run.noise[1]))
     noise = {"noise": f"+-({_told(run.noise[0])} + {_told(run.noise[1])} w)"} if noisy else {}
     return {
@@ -407,7 +417,7 @@ def _told(values: Any) -> str:
     return f"({', '.join(map(_told, values))})" if isinstance(values, tuple) else str(values)
 
 
-ROUNDS = Rounds(
+ROUNDS = PaperRounds(
     forms=form_of,
     family=family,
     cases=cases,

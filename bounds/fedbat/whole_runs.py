@@ -44,7 +44,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Instance:
+class RunInstance:
     """A whole run.
 
     name     in a few words
@@ -78,7 +78,7 @@ def _rate(statement: Statement, known: Row) -> Any:
     return lambda t: F(value({"t": F(t)}))
 
 
-def one_sign(statement: Statement) -> Iterator[Instance]:
+def one_sign(statement: Statement) -> Iterator[RunInstance]:
     """Noise of independent signs, and of one sign for all clients."""
     for name, variance, lacks in (
         ("independent signs", F(1, CLIENTS), frozenset[Property]()),
@@ -107,7 +107,7 @@ def one_sign(statement: Statement) -> Iterator[Instance]:
                 square.append((1 - rate(t)) ** 2 * square[-1] + rate(t) ** 2 * variance)
             row |= {"dist0_sq": square[1], "gap_last": square[-1] / 2}
         told = {"F_k": "w^2/2", "w_0": 0, "N": CLIENTS, "tau": 1, "T": STEPS, "noise": f"+-1, {name}"}
-        yield Instance(name=f"{CLIENTS} clients, {STEPS} steps, {name}", rows=(row,), told=told, lacks=lacks)
+        yield RunInstance(name=f"{CLIENTS} clients, {STEPS} steps, {name}", rows=(row,), told=told, lacks=lacks)
 
 
 # --------------------------------------------------------------------------------------------------- noise elsewhere
@@ -126,7 +126,7 @@ def _keeps(first: Fraction, second: Fraction) -> bool:
     return 0 <= leaves <= 1 and abs(mean[1]) <= leaves
 
 
-def noise_elsewhere(statement: Statement) -> Iterator[Instance]:
+def noise_elsewhere(statement: Statement) -> Iterator[RunInstance]:
     """One client; and one of two identical clients.  T is large enough for the bounds of Theorems 1 and 2."""
     T = 400
     for N in (1, 2):
@@ -154,14 +154,14 @@ def noise_elsewhere(statement: Statement) -> Iterator[Instance]:
             "F(w_T) - F*": "1/2 for every T",
         }  # fmt: skip
         name = "noise at the binarised parameters only"
-        yield Instance(name=name, rows=(row,), told=told, lacks=_ELSEWHERE, sampled=N > 1)
+        yield RunInstance(name=name, rows=(row,), told=told, lacks=_ELSEWHERE, sampled=N > 1)
 
 
 _SIZES = (1, 2, 4, 6, 12)
 
 
 @cache
-def slopes_elsewhere() -> tuple[Instance, ...]:
+def slopes_elsewhere() -> tuple[RunInstance, ...]:
     """Two coordinates, so q = 1; identical clients, no noise, eta = 1, G = 1.
 
     The gradient is (1, 0) at w_0 = 0, (0, +-M) at x_1 = (-1, +-1), and 0 at w_1 = (-1, 0) and at the client's later points.
@@ -186,7 +186,7 @@ def slopes_elsewhere() -> tuple[Instance, ...]:
             }
             lacks = {Property.STRONGLY_CONVEX, Property.CONVEX} | (_ELSEWHERE if size > 1 else set())
             name = f"gradients at w_t at most 1, at x_1 of size {size}"
-            found.append(Instance(name=name, rows=(row,), told=told, lacks=frozenset(lacks), sampled=clients > 1))
+            found.append(RunInstance(name=name, rows=(row,), told=told, lacks=frozenset(lacks), sampled=clients > 1))
     return tuple(found)
 
 
@@ -194,7 +194,7 @@ def slopes_elsewhere() -> tuple[Instance, ...]:
 
 
 @cache
-def from_above() -> tuple[Instance, ...]:
+def from_above() -> tuple[RunInstance, ...]:
     """The runs of `one_sided`."""
     found = []
     for run in one_sided.FAMILY:
@@ -207,20 +207,20 @@ def from_above() -> tuple[Instance, ...]:
             "largest F''": str(most), "least F''": str(least), "G": str(one_sided.symbols(run)[0]["G"]),
         }  # fmt: skip
         name = "smooth from above only" if Property.SMOOTH in lacks else "smooth from both sides"
-        found.append(Instance(name=name, rows=one_sided.symbols(run), told=told, lacks=frozenset(lacks)))
+        found.append(RunInstance(name=name, rows=one_sided.symbols(run), told=told, lacks=frozenset(lacks)))
     return tuple(found)
 
 
 # ------------------------------------------------------------------------------------------------------------- checks
 
 
-def instances(statement: Statement) -> list[Instance]:
+def instances(statement: Statement) -> list[RunInstance]:
     """The runs at the statement's own learning rate that have all properties that it assumes."""
     given = set(catalogue.properties(statement))
     return [one for one in _of_setting(statement) if not one.lacks & given]
 
 
-def _of_setting(statement: Statement) -> list[Instance]:
+def _of_setting(statement: Statement) -> list[RunInstance]:
     """The runs at the statement's own learning rate; those with a sample of clients if it is about one."""
     several = (*noise_elsewhere(statement), *one_sign(statement), *slopes_elsewhere(), *from_above())
     return [one for one in several if not one.sampled or Property.SAMPLING in catalogue.properties(statement)]

@@ -24,21 +24,21 @@ from fedtheory.bounds.fedbat.quantities import (
     OF_STAR,
     OF_STEP,
     OF_SYNCHRONISATION,
-    Local,
     OfStep,
+    StepInRound,
     steps_of,
 )
 from fedtheory.bounds.worst_cases import federation
-from fedtheory.simulations.exact.enumerated import Round, Scheduled
+from fedtheory.simulations.exact.enumerated import EnumeratedRound, Scheduled
 from fedtheory.simulations.exact.trace import Coder, trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat import symbols as s
-from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, vector
+from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, mean, number, vector
 from fedtheory.theory.proofs.scenes import (
-    Function,
     FunctionClass,
     Numbers,
-    Rounds,
+    Oracle,
+    PaperScenes,
     Scene,
     bounded_below,
     enumerable,
@@ -61,7 +61,7 @@ NAMES = (
 
 
 @dataclass(frozen=True)
-class Signs:
+class SignOutcome:
     """An outcome of the noise and the binarisations of all clients: the signs of each, one after another.
 
     A step with noise has a sign, and so has every binarisation but the first, of nothing.
@@ -73,7 +73,7 @@ class Signs:
     signs: Sequence[Sequence[int]]
 
     @staticmethod
-    def every(given: Properties, noisy: bool, before: int, clients: int) -> Iterator[Signs]:
+    def every(given: Properties, noisy: bool, before: int, clients: int) -> Iterator[SignOutcome]:
         """All outcomes, with equal chances."""
         kinds = (["n"] * noisy + (["e", "n"] if noisy else ["e"]) * before) + ["e"]
         apart = {"e": Property.INDEPENDENT_COMPRESSORS in given, "n": Property.INDEPENDENT_NOISE in given}
@@ -81,7 +81,7 @@ class Signs:
         names = sorted({name for own in free for name in own})
         for signs in product((1, -1), repeat=len(names)):
             at = dict(zip(names, signs, strict=True))
-            yield Signs(given, noisy, before, [[at[name] for name in own] for own in free])
+            yield SignOutcome(given, noisy, before, [[at[name] for name in own] for own in free])
 
     def name(self, kind: str, client: int, k: int) -> str:
         """The noise n of step k, or the error e of binarisation k: it may depend on the client's signs so far."""
@@ -90,14 +90,14 @@ class Signs:
     def _place(self, kind: str, k: int) -> int:
         return 2 * k - (kind == "e") if self.noisy else k - 1
 
-    def drawn(self, kind: str, client: int, k: int) -> Vector:
+    def drawn(self, kind: str, client: int, k: int) -> GramVector:
         """A vector of mean zero, if that is assumed."""
         name = self.name(kind, client, k)
         centred = Property.UNBIASED if kind == "n" else Property.UNBIASED_BINARISATION
         sign = self.signs[client][self._place(kind, k)]
         return vector(name) * sign + (NOTHING if centred in self.given else vector(f"bias {name}"))
 
-    def noise(self, client: int, turn: int, k: int, at: Vector) -> Vector:
+    def noise(self, client: int, turn: int, k: int, at: GramVector) -> GramVector:
         """The noise of a client at step k."""
         return self.drawn("n", client, k) if self.noisy else NOTHING
 
@@ -105,18 +105,18 @@ class Signs:
         """S_m, time after time."""
         calls = count()
 
-        def code(messages: Sequence[Vector]) -> Sequence[Vector]:
+        def code(messages: Sequence[GramVector]) -> Sequence[GramVector]:
             k = next(calls)
             return [m + self.drawn("e", i, k) for i, m in enumerate(messages)] if k else messages  # S(0) = 0
 
         return code
 
 
-def _assumed(s: Local, drawn: Signs, eta: Fraction, q: Fraction) -> Iterator[tuple[str, Quadratic]]:
+def _assumed(s: StepInRound, drawn: SignOutcome, eta: Fraction, q: Fraction) -> Iterator[tuple[str, QuadraticForm]]:
     """What the assumptions say of the vectors of noise and binarisation, as forms >= 0."""
     given, coded = drawn.given, s.trace.coded
 
-    def size(client: int, k: int) -> Iterator[tuple[str, Quadratic]]:
+    def size(client: int, k: int) -> Iterator[tuple[str, QuadraticForm]]:
         if Property.BINARISATION in given and k:
             name = drawn.name("e", client, k)
             yield f"size of {name}", coded[k][0][client].square * q**2 - vector(name).square
@@ -152,20 +152,20 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     clients, before, sampled = int(at[s.N]), int(at[s.t] - at[s.t_0]), int(at[s.K])
     eta, q, of = exact(s.eta_t, at), exact(s.q, at), FunctionClass.of(given, at)
     _, functions = federation(clients, stationary=True)
-    assumed: dict[str, Quadratic] = {}
-    outcomes: list[Local] = []
+    assumed: dict[str, QuadraticForm] = {}
+    outcomes: list[StepInRound] = []
     rates = (eta,) * (before + 1)
-    for drawn in Signs.every(given, at[s.sigma] != 0, before, clients):
+    for drawn in SignOutcome.every(given, at[s.sigma] != 0, before, clients):
         samples = {
             some: trace(Scheduled(before + 1, 1.0, sampled, schedule=rates), functions, vector("w"), NOTHING, eta, some,
                         drawn.noise, coder=drawn.coder())
             for some in combinations(range(clients), sampled)
         }  # fmt: skip
         lowest = [number(f"f{k}*") for k in range(clients)]
-        outcomes.append(steps_of(Round(samples, int(at[s.tau]), rates, drawn.noise, NOTHING, lowest))[-1])
+        outcomes.append(steps_of(EnumeratedRound(samples, int(at[s.tau]), rates, drawn.noise, NOTHING, lowest))[-1])
         assumed |= _assumed(outcomes[-1], drawn, eta, q)
     names = {symbol.name: symbol for symbol in statement.symbols}
-    means: dict[sympy.Expr, Quadratic] = {
+    means: dict[sympy.Expr, QuadraticForm] = {
         names[name]: mean(map(quantity, outcomes)) for name, quantity in _SINGLE.items() if name in names
     }
     means |= {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
@@ -176,11 +176,11 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
 
 
 def _lowest(
-    functions: Sequence[Function], of: FunctionClass, means: Mapping[sympy.Expr, Quadratic]
-) -> dict[str, Quadratic]:
+    functions: Sequence[Oracle], of: FunctionClass, means: Mapping[sympy.Expr, QuadraticForm]
+) -> dict[str, QuadraticForm]:
     """What the clients' minima are: at a minimiser of a convex function, else below all values."""
     used = {name for form in means.values() for name in form.numbers}
-    found: dict[str, Quadratic] = {}
+    found: dict[str, QuadraticForm] = {}
     for k, function in enumerate(functions):
         if f"f{k}*" not in used:
             continue
@@ -237,6 +237,6 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
-ROUNDS = Rounds(
+ROUNDS = PaperScenes(
     NAMES, complete, scenes, "eta_t", tried, "noise and binarisation of two values, equal shares, a constant rate"
 )

@@ -18,7 +18,7 @@ import numpy as np
 
 from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials.arena import Arena, Given
-from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, varied
+from fedtheory.bounds.trials.arena_search import Candidate, Candidates, quadratic, varied
 from fedtheory.bounds.tuning import largest_step
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
@@ -202,7 +202,7 @@ ARENAS = [
 # ------------------------------------------------------------------------------------------------------ search
 
 
-def searched(id_: str) -> Family:
+def searched(id_: str) -> Candidates:
     """The family for one bound: small quadratics, and the algorithm's own small numbers."""
     case = TRIALS[id_]
 
@@ -219,7 +219,7 @@ def searched(id_: str) -> Family:
         return _one_hessian(found) if case.one_hessian else found
 
     rounds = 400 if case.linear else 60
-    return Family(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given)
+    return Candidates(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given)
 
 
 def _one_hessian(candidate: Candidate) -> Candidate:

@@ -72,7 +72,7 @@ def layout(dataset: str, model: str, norm: models.Norm | None) -> tuple[tuple[in
 
 
 @dataclass(frozen=True)
-class Task:
+class NetworkTask:
     """A network on a data set; floats: what a participating client may send, in units of d."""
 
     dataset: str
@@ -194,13 +194,13 @@ class Task:
         )
 
 
-def _task(record: Record, column: str, **more: Any) -> Task:
+def _task(record: Record, column: str, **more: Any) -> NetworkTask:
     """The task of a table's column: a model on the table's data set, or a data set with the table's model."""
     s = record.settings
-    return Task(s.get("dataset", column), s.get("model", column), s["rho"], s["total floats"], **more)
+    return NetworkTask(s.get("dataset", column), s.get("model", column), s["rho"], s["total floats"], **more)
 
 
-def _cells(table: str, called: Callable[[Task], str] | None = None, **more: Any) -> tuple[Cell, ...]:
+def _cells(table: str, called: Callable[[NetworkTask], str] | None = None, **more: Any) -> tuple[Cell, ...]:
     """The cells of a table, their columns named as in the table or by `called`."""
     record = _record(table)
     tasks = {column: _task(record, column, **more) for column in record.settings["targets"]}
@@ -222,7 +222,7 @@ def _cells(table: str, called: Callable[[Task], str] | None = None, **more: Any)
 
 
 def _fig3() -> tuple[Cell, ...]:
-    def called(task: Task) -> str:
+    def called(task: NetworkTask) -> str:
         return f"{task.dataset} {task.model}"
 
     return (*_cells("table3", called), *_cells("table2", called))
@@ -231,7 +231,7 @@ def _fig3() -> tuple[Cell, ...]:
 def _fig4() -> tuple[Cell, ...]:
     settings = _record("fig4").settings
     fewest, most = settings["blocks"]
-    task = Task("CIFAR100", "ResNet-18", _record("table2").settings["rho"], settings["total floats"], every=5)
+    task = NetworkTask("CIFAR100", "ResNet-18", _record("table2").settings["rho"], settings["total floats"], every=5)
     return tuple(
         Cell(
             f"N={N}",
@@ -247,7 +247,7 @@ def _fig5() -> tuple[Cell, ...]:
     settings, floats = _record("fig5").settings, _record("table6").settings["total floats"]
     variants = {id.removeprefix("fedbcgd.variants."): id for id in catalogue.find("fedbcgd.fig5").rests_on}
     tasks = [
-        Task(dataset, settings["model"], settings["rho"], floats, every=5, measured=WITH_GRADIENT)
+        NetworkTask(dataset, settings["model"], settings["rho"], floats, every=5, measured=WITH_GRADIENT)
         for dataset in settings["datasets"].values()
     ]
     return tuple(
@@ -269,7 +269,9 @@ def _fig5() -> tuple[Cell, ...]:
 
 def _fig7() -> tuple[Cell, ...]:
     settings = _record("fig7").settings
-    task = Task(settings["dataset"], settings["model"], settings["rho"], _record("table2").settings["total floats"])
+    task = NetworkTask(
+        settings["dataset"], settings["model"], settings["rho"], _record("table2").settings["total floats"]
+    )
     return tuple(
         Cell(f"lambda={lam:g}", f"{task.dataset} {task.model}", task.setup("FedBCGD", lam=lam, **task.blocks()))
         for lam in settings["momentum"]
@@ -282,7 +284,9 @@ def _binary(**losses: str) -> tuple[Cell, ...]:
     methods = dict.fromkeys(name for row in figure.table for name in (*row["others"], row["method"]))
     cells = []
     for column, loss in losses.items():
-        task = Task("EMNIST", LOGISTIC, figure.settings["rho"], 200.0, every=2, measured=WITH_GRADIENT, loss=loss)
+        task = NetworkTask(
+            "EMNIST", LOGISTIC, figure.settings["rho"], 200.0, every=2, measured=WITH_GRADIENT, loss=loss
+        )
         cells += [Cell(name, column, task.method(name)) for name in methods]
     return tuple(cells)
 

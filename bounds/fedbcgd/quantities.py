@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from fedtheory.bounds.quantities import mean
-from fedtheory.simulations.exact.trace import At, Step, Trace
+from fedtheory.simulations.exact.trace import At, Trace, TraceStep
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def _far(vectors: Sequence[Any], others: Sequence[Any]) -> Any:
     return mean((u - v).square for u, v in zip(vectors, others, strict=True))
 
 
-def _steps(s: SampleRound, of: Callable[[Step], Any]) -> Any:
+def _steps(s: SampleRound, of: Callable[[TraceStep], Any]) -> Any:
     """The sum of a number of each step."""
     return s.t.sum(map(of, s.t.steps))
 

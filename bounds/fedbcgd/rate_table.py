@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fedtheory.bounds.communication import cost
-from fedtheory.bounds.slopes import Experiment, Formula, Trial, in_words, least_rounds, term
+from fedtheory.bounds.slopes import Experiment, Formula, SlopeSetting, in_words, least_rounds, term
 from fedtheory.bounds.trials.valleys import alike, kinked, signs, start, twins
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
@@ -96,7 +96,7 @@ def bvr_l_sgd(K: int, S: int, beta: float) -> Callable[[Array], Algorithm]:
 
 def _communication(problem: Any, algorithm: Callable[[Array], Algorithm], eps: float, **given: Any) -> float:
     """Rounds to the accuracy times what a client sends in a round, in units of d floats."""
-    rounds = least_rounds(Trial(problem, algorithm, accuracy=eps, **given))
+    rounds = least_rounds(SlopeSetting(problem, algorithm, accuracy=eps, **given))
     return rounds * cost(algorithm(np.ones(1)), problem).floats(problem.d)
 
 
@@ -147,7 +147,9 @@ def reduced(method: Callable[..., Callable[[Array], Algorithm]]) -> Callable[...
             problem = alike(M, 1 / (flatness * eps), zeta=1.0)
             given: dict[str, Any] = {"x0": start(problem, 1.0, 1e-3), "accuracy": eps, "quantity": "grad_sq"}
             methods = (method(K, S, min(times * eps, 1.0)) for times in (0.3, 1, 3, 10))
-            counts.append(min(least_rounds(Trial(problem, one, scale=1 / K, span=(-8, 4), **given)) for one in methods))
+            counts.append(
+                min(least_rounds(SlopeSetting(problem, one, scale=1 / K, span=(-8, 4), **given)) for one in methods)
+            )
         return max(counts)
 
     return count

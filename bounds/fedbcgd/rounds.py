@@ -34,7 +34,7 @@ from fedtheory.bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Vector, adva
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials.claims import (
     Balance,
-    Condition,
+    NumericCondition,
     balance,
     before,
     condition,
@@ -43,7 +43,7 @@ from fedtheory.bounds.trials.claims import (
     symbols_of,
     unassumed,
 )
-from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds, Tightness, ratio
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, Tightness, ratio
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -121,7 +121,7 @@ class BlockForm(Form):
     """
 
     plus: tuple[bool, ...]
-    implied: tuple[Condition, ...]
+    implied: tuple[NumericCondition, ...]
     reading: Mapping[str, str]
     convex: bool
     alike: bool
@@ -470,7 +470,7 @@ def largest_step(r: BlockRound, to: BlockForm) -> Fraction | None:
 
 @lru_cache(maxsize=20_000)
 def _largest_step(
-    largest: Fraction, conditions: tuple[Condition, ...], known: tuple[tuple[str, Fraction], ...]
+    largest: Fraction, conditions: tuple[NumericCondition, ...], known: tuple[tuple[str, Fraction], ...]
 ) -> Fraction | None:
     """`largest_step`, from the largest eta to try and the constants: many rounds have the same ones."""
     most = 64 * _FINEST
@@ -672,7 +672,7 @@ _TOLD = {
 }
 
 
-ROUNDS = Rounds(
+ROUNDS = PaperRounds(
     forms=form_of,
     family=instances,
     cases=cases,

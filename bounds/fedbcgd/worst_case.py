@@ -24,12 +24,12 @@ from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbcgd import symbols as s
-from fedtheory.theory.proofs.gram import NOTHING, Quadratic, mean, number, total, vector
+from fedtheory.theory.proofs.gram import NOTHING, QuadraticForm, mean, number, total, vector
 from fedtheory.theory.proofs.scenes import (
-    Function,
     FunctionClass,
     Numbers,
-    Rounds,
+    Oracle,
+    PaperScenes,
     Scene,
     Tilted,
     bounded_below,
@@ -73,7 +73,7 @@ def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -
     every, outcomes = _rounds(statement, at, given, clients)
     mean_of(clients, every[0].z)  # z is a point of every round, also where no quantity is about it
     reading = {"grad_sq": "grad_sq_steps" if _name(statement) in _STEPS_GRADIENTS else "grad_sq_clients"}
-    means: dict[sympy.Expr, Quadratic] = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
+    means: dict[sympy.Expr, QuadraticForm] = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
     for symbol in sorted(statement.symbols, key=str):  # the order of the points is that of the quantities
         name = reading.get(symbol.name, symbol.name)
         if name in QUANTITIES:
@@ -98,7 +98,7 @@ def _name(statement: Statement) -> str:
 
 
 def _rounds(
-    statement: Statement, at: Numbers, given: Properties, clients: Sequence[Function | Tilted]
+    statement: Statement, at: Numbers, given: Properties, clients: Sequence[Oracle | Tilted]
 ) -> tuple[list[SampleRound], list[SampleRound]]:
     """The round if all clients take part, and with all samples; with all outcomes of the noise, with equal chances."""
     M, T, K, eta, lam = int(at[s.M]), int(at[s.T]), int(at[s.K]), exact(s.eta, at), exact(s.lam, at)
@@ -185,7 +185,7 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
 
 
 _NO_NOISE = {"beta": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 2)}
-ROUNDS = Rounds(
+ROUNDS = PaperScenes(
     (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS),
     complete,
     scenes,

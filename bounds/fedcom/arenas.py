@@ -18,7 +18,7 @@ import numpy as np
 
 from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials.arena import Arena, Given
-from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, varied
+from fedtheory.bounds.trials.arena_search import Candidate, Candidates, quadratic, varied
 from fedtheory.bounds.tuning import largest_step
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
@@ -264,7 +264,7 @@ ARENAS = [
 # ------------------------------------------------------------------------------------------------------ search
 
 
-def searched(id_: str) -> Family:
+def searched(id_: str) -> Candidates:
     """The family for one bound: small quadratics, and the algorithm's own small numbers."""
     case = TRIALS[id_]
     fixed_gamma, no_compression = id_ == "fedcom.corD6", case.qs == ("0",)
@@ -287,7 +287,7 @@ def searched(id_: str) -> Family:
 
     # Undamped tracking grows threefold in every round; in more rounds, rounding errors would dominate.
     rounds = 20 if case.diverges else 60
-    return Family(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given(3, 2))
+    return Candidates(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given(3, 2))
 
 
 def _one_function(candidate: Candidate) -> Candidate:

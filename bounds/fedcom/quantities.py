@@ -12,19 +12,19 @@ from itertools import accumulate
 from typing import Any
 
 from fedtheory.bounds.quantities import FIELD, Quantity, mean
-from fedtheory.simulations.exact.trace import Step, Trace
+from fedtheory.simulations.exact.trace import Trace, TraceStep
 
 Rounds = Sequence[Trace]  # rounds 0 ... r of a run; a quantity is about the last of them
 OfRounds = Callable[[Rounds], Any]
 
 
-def _apart(t: Trace, of: Callable[[Step], Any], j: int) -> Any:
+def _apart(t: Trace, of: Callable[[TraceStep], Any], j: int) -> Any:
     """(1/m) sum_i s_i - s_j, for the sums s_i of a vector of each step of client i."""
     sums = [t.total(map(of, steps)) for steps in t.turns]
     return mean(sums) - sums[j]
 
 
-def _tracked(several: Rounds, of: Callable[[Step], Any], j: int) -> Any:
+def _tracked(several: Rounds, of: Callable[[TraceStep], Any], j: int) -> Any:
     """sum_c v_j^(c) for a vector v of each step; by (65) with (1/m) sum_i s_i - s_j of the round before, if there is one."""
     own = several[-1].total(map(of, several[-1].turns[j]))
     return own if len(several) == 1 else own + _apart(several[-2], of, j)

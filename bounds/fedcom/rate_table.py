@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from fedtheory.bounds.slopes import Experiment, Formula, Trial, gradients, least_rounds, rounds
+from fedtheory.bounds.slopes import Experiment, Formula, SlopeSetting, gradients, least_rounds, rounds
 from fedtheory.bounds.trials.valleys import signs, start
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.fedcom import DIANA, VRDIANA, FedCOM, FedCOMGATE
@@ -51,7 +51,7 @@ def strongly_convex(name: str, tau: int = 1, **constants: float) -> Callable[...
     def count(eps: float, kappa: float, q: float, m: float) -> float:
         problem = quadratic(int(m), kappa, **constants)
         x0 = start(problem, _FAR * eps)
-        return tau * least_rounds(Trial(problem, _methods(name, tau, q), x0, eps, 1 / tau, span=(-10, 3)))
+        return tau * least_rounds(SlopeSetting(problem, _methods(name, tau, q), x0, eps, 1 / tau, span=(-10, 3)))
 
     return count
 
@@ -64,7 +64,7 @@ def flat(name: str, convex: bool, tau: int = 1, **constants: float) -> Callable[
         for flatness in _FLATTEST[convex]:
             kappa = 1 / (flatness * eps)
             x0 = np.array([1.0 if convex else np.sqrt(2 * kappa), 1e-2])
-            trial = Trial(quadratic(int(m), kappa, **constants), _methods(name, tau, q), x0, eps, 1 / tau,
+            trial = SlopeSetting(quadratic(int(m), kappa, **constants), _methods(name, tau, q), x0, eps, 1 / tau,
                           "gap" if convex else "grad_sq", span=(-10, 3))  # fmt: skip
             counts.append(least_rounds(trial))
         return tau * max(counts)
@@ -81,7 +81,7 @@ def finite_sum(n: float, kappa: float, q: float, m: float, share: float) -> floa
     problem = Logistic(random, iid(labels, int(m), 0), 0.05 / kappa)
     x0 = problem.constants["x_star"] + np.array([0.3, np.sqrt(kappa)])
     accuracy = share * float(problem.value(x0) - problem.constants["F_star"])
-    return least_rounds(Trial(problem, _methods("VRDIANA", 1, q), x0, accuracy, 4.0, span=(-7, 3), seeds=10))
+    return least_rounds(SlopeSetting(problem, _methods("VRDIANA", 1, q), x0, accuracy, 4.0, span=(-7, 3), seeds=10))
 
 
 # ---------------------------------------------------------------------------------------------------------- experiments

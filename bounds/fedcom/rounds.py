@@ -33,7 +33,7 @@ from random import Random
 from typing import Any
 
 from fedtheory.bounds.fedcom import runs
-from fedtheory.bounds.fedcom.runs import Run, compression_gap
+from fedtheory.bounds.fedcom.runs import FedCOMGATERun, compression_gap
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials.claims import (
     Function,
@@ -46,7 +46,7 @@ from fedtheory.bounds.trials.claims import (
     symbols_of,
     unassumed,
 )
-from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -142,7 +142,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
 def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some run."""
     (zero, one) = Fraction(0), Fraction(1)
-    rows = runs.rows(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
+    rows = runs.rows(FedCOMGATERun((one,), (zero,), one, one, one, True, 1, one, R=2))
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
@@ -150,12 +150,12 @@ def known_symbols() -> frozenset[str]:
 
 
 @lru_cache(maxsize=20_000)
-def measured(run: Run) -> list[Values]:
+def measured(run: FedCOMGATERun) -> list[Values]:
     """`runs.rows`, cached."""
     return runs.rows(run)
 
 
-def constants(run: Run, to: CompressedForm) -> dict[str, Fraction]:
+def constants(run: FedCOMGATERun, to: CompressedForm) -> dict[str, Fraction]:
     """The symbols of the problem and of the settings; without R, see `admitted`.
 
     mu is the smallest curvature, or that of f, if only f is convex, or if it is the constant of Polyak-Lojasiewicz.
@@ -171,7 +171,7 @@ def constants(run: Run, to: CompressedForm) -> dict[str, Fraction]:
     }
 
 
-def fits(run: Run, to: CompressedForm) -> bool:
+def fits(run: FedCOMGATERun, to: CompressedForm) -> bool:
     """Whether the run has the statement's setting, and satisfies its assumptions."""
     if max(map(abs, run.curvatures)) > 1:
         return False
@@ -201,7 +201,7 @@ def fits(run: Run, to: CompressedForm) -> bool:
     return setting and convex and curved
 
 
-def admitted(run: Run, R: int, to: CompressedForm) -> bool:
+def admitted(run: FedCOMGATERun, R: int, to: CompressedForm) -> bool:
     """Whether all conditions hold for the first R rounds of the run, exactly."""
     known = rescaled(constants(run, to), to.factors) | {"R": Fraction(R)}
     if to.step is not None and run.eta != to.step(known):
@@ -209,7 +209,7 @@ def admitted(run: Run, R: int, to: CompressedForm) -> bool:
     return all(condition.holds(known) for condition in to.conditions)
 
 
-def cases(run: Run, to: CompressedForm, further: bool = False) -> Iterator[Occurrence]:
+def cases(run: FedCOMGATERun, to: CompressedForm, further: bool = False) -> Iterator[Occurrence]:
     """The inequalities in numbers at every round, client and step that the statement is about."""
     claims = to.also if further else to.inequalities
     if not claims or not fits(run, to):
@@ -249,7 +249,7 @@ _STEPS = tuple(
 )
 
 
-def largest_step(run: Run, to: CompressedForm) -> Fraction | None:
+def largest_step(run: FedCOMGATERun, to: CompressedForm) -> Fraction | None:
     """The largest eta of `_STEPS` that the conditions admit, or the statement's own; None where they admit none.
 
     It assumes that conditions that admit a step admit all smaller ones.
@@ -304,15 +304,17 @@ _LONG: tuple[tuple[Any, ...], ...] = (
 _LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
 
 
-def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: CompressedForm) -> Run:
+def _run(
+    h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: CompressedForm
+) -> FedCOMGATERun:
     """A run of the statement's setting; the caller must replace its step size."""
     q, one = Fraction(q), Fraction(1)
     alpha = Fraction(0) if not to.tracks else 1 / (1 + q) if to.damped else one
     h, b = tuple(map(Fraction, h)), tuple(map(Fraction, b))
-    return Run(h, b, Fraction(w0), Fraction(sigma_sq), q, to.tracks, tau, one, Fraction(gamma), alpha, R)
+    return FedCOMGATERun(h, b, Fraction(w0), Fraction(sigma_sq), q, to.tracks, tau, one, Fraction(gamma), alpha, R)
 
 
-def _shapes(to: CompressedForm, full: bool) -> Iterator[Run]:
+def _shapes(to: CompressedForm, full: bool) -> Iterator[FedCOMGATERun]:
     """The family without its step sizes, from simple to complicated."""
     qs = (0, _HALF, 1, 3) if full else (0, 1, 3)
     gammas: tuple[Any, ...] = (1, 2, _QUARTER) if "gamma" in to.symbols else (1,)
@@ -336,7 +338,7 @@ def _shapes(to: CompressedForm, full: bool) -> Iterator[Run]:
             yield _run(h, b, w0, sigma_sq, q, tau, gamma, R, to)
 
 
-def _bent(run: Run) -> Iterator[Run]:
+def _bent(run: FedCOMGATERun) -> Iterator[FedCOMGATERun]:
     """The run on functions that are not quadratic: every other one is flatter right of 0; equal clients stay equal.
 
     A run with noise also from 0, with slopes that are small beside the noise.
@@ -371,7 +373,7 @@ _SETTINGS: tuple[tuple[Any, ...], ...] = (
 _PAIRS: tuple[tuple[Any, ...], ...] = (((0, 0), (1, -1)), ((1, 1), (1, -1)), ((1, 2 * _TINY - 1), (0, 0)))
 
 
-def _ends(to: CompressedForm) -> Iterator[Run]:
+def _ends(to: CompressedForm) -> Iterator[FedCOMGATERun]:
     """The ends of all ranges, and runs that violate what the statement does not assume; without their step sizes."""
     for (h, b, w0, sigma_sq), (m, tau, q, gamma, R) in product(_PLAIN, _SETTINGS):
         yield _run([h] * m, [b] * m, w0, sigma_sq, q, tau, gamma, R, to)
@@ -400,7 +402,7 @@ def _ends(to: CompressedForm) -> Iterator[Run]:
             yield replace(_run(h, b, w0, sigma_sq, q, tau, gamma, R, to), alpha=Fraction(1))
 
 
-def ends(to: CompressedForm, full: bool = False) -> Iterator[Run]:
+def ends(to: CompressedForm, full: bool = False) -> Iterator[FedCOMGATERun]:
     """`_ends`, at the largest step size that the conditions admit; long runs also at a small one."""
     for shape in _ends(to):
         largest = largest_step(shape, to) if fits(shape, to) else None
@@ -413,14 +415,14 @@ def ends(to: CompressedForm, full: bool = False) -> Iterator[Run]:
 _MOST = 16  # most outcomes of noises and coins to enumerate
 
 
-def _outcomes(run: Run) -> int:
+def _outcomes(run: FedCOMGATERun) -> int:
     """The number of outcomes of noises and coins, on functions that are not quadratic."""
     noises = run.m * run.tau if run.sigma_sq else 0
     coins = (1 if run.shared else run.m) if run.q else 0
     return 2 ** (run.R * (noises + coins))
 
 
-def family(to: CompressedForm, full: bool) -> Iterator[Run]:
+def family(to: CompressedForm, full: bool) -> Iterator[FedCOMGATERun]:
     """The exact instances of a statement, from simple to complicated; all meet its conditions."""
     shapes = list(_shapes(to, full))
     few = [one for one in shapes if any(one.h) and _outcomes(one) <= _MOST]
@@ -459,7 +461,7 @@ _GRID: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _varied(run: Run, to: CompressedForm, random: Random) -> Run | None:
+def _varied(run: FedCOMGATERun, to: CompressedForm, random: Random) -> FedCOMGATERun | None:
     """A run that differs in one or two of its numbers; None where no step is admissible."""
     names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"]
     names += ["gamma"] * ("gamma" in to.symbols) + ["bend"] * bool(run.bend)
@@ -496,18 +498,18 @@ _SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _simpler(run: Run, to: CompressedForm) -> Iterator[Run]:
+def _simpler(run: FedCOMGATERun, to: CompressedForm) -> Iterator[FedCOMGATERun]:
     """Runs with one thing made simpler, the simplest first, of the statement's setting."""
     for simpler in _with_one_thing_simpler(run):
         yield _tracked(simpler, run, to)
 
 
-def _tracked(run: Run, before: Run, to: CompressedForm) -> Run:
+def _tracked(run: FedCOMGATERun, before: FedCOMGATERun, to: CompressedForm) -> FedCOMGATERun:
     """A changed run, damped as before."""
     return replace(run, alpha=1 / (1 + run.q)) if to.damped and before.alpha == 1 / (1 + before.q) else run
 
 
-def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
+def _with_one_thing_simpler(run: FedCOMGATERun) -> Iterator[FedCOMGATERun]:
     yield from (replace(run, R=R) for R in range(1, run.R))
     if run.bend:
         yield replace(run, bend=())
@@ -529,7 +531,7 @@ def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
             yield replace(run, **changed)
 
 
-def _falls_away(run: Run, to: CompressedForm) -> bool:
+def _falls_away(run: FedCOMGATERun, to: CompressedForm) -> bool:
     """Whether f, as it is written, has no lower bound, though the statement assumes one; noises and coins are bounded."""
     return run.minimum is None and not to.lacks(Property.BOUNDED_BELOW)
 
@@ -537,7 +539,7 @@ def _falls_away(run: Run, to: CompressedForm) -> bool:
 _LAWS = {"shared": {"noise": "one for all clients"}, "biased": {"noise": "none; every gradient has the error sigma"}}
 
 
-def _witness(run: Run, to: CompressedForm) -> dict[str, Any]:
+def _witness(run: FedCOMGATERun, to: CompressedForm) -> dict[str, Any]:
     return {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
         **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
@@ -551,7 +553,7 @@ def _witness(run: Run, to: CompressedForm) -> dict[str, Any]:
     }
 
 
-ROUNDS = Rounds(
+ROUNDS = PaperRounds(
     forms=form_of,
     family=family,
     cases=cases,

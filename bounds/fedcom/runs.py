@@ -29,7 +29,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 @dataclass(frozen=True)
-class Run:
+class FedCOMGATERun:
     """R rounds of FedCOMGATE from w0 and delta_j = 0; all numbers are Fractions, all counts integers.
 
     h, b        f_j(w) = h_j w^2 / 2 + b_j w, one entry per client; h_j of either sign
@@ -133,7 +133,7 @@ def minimum(left: Fraction, right: Fraction, slope: Fraction) -> Fraction | None
 class _Moments:
     """Columns of random vectors: their means, then factors of noises, then of the errors of messages."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: FedCOMGATERun) -> None:
         noises, _ = run.draws
         self.run, self.noises = run, noises
         self.errors = run.m if run.q else 0
@@ -185,7 +185,7 @@ def ldl(covariance: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction]],
 class _Outcomes:
     """Columns of random vectors: all outcomes of noises and coins."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: FedCOMGATERun) -> None:
         self.run, (noises, coins) = run, run.draws
         self.sigma, self.noises, self.coins = square_root(run.sigma_sq, "sigma^2"), noises, coins
         p = 1 / (1 + run.q)
@@ -215,7 +215,7 @@ class _Outcomes:
         return [RandomVector(x.values * Z, self.weights) for x, Z in zip(messages, coins, strict=True)]
 
 
-def traces(run: Run) -> Iterator[Trace]:
+def traces(run: FedCOMGATERun) -> Iterator[Trace]:
     """The rounds of a run, one after another."""
     numbers = _Outcomes(run) if run.bend else _Moments(run)
     zero, x = numbers.constant(_ZERO), numbers.constant(run.w0)
@@ -237,7 +237,7 @@ def traces(run: Run) -> Iterator[Trace]:
         x, memory = found.end, found.memory
 
 
-def _noise(run: Run, numbers: _Moments | _Outcomes, r: int, zero: RandomVector) -> Noise:
+def _noise(run: FedCOMGATERun, numbers: _Moments | _Outcomes, r: int, zero: RandomVector) -> Noise:
     if run.law == "biased":
         error = numbers.constant(square_root(run.sigma_sq, "sigma^2"))
         return lambda client, turn, k, at: error
@@ -246,7 +246,7 @@ def _noise(run: Run, numbers: _Moments | _Outcomes, r: int, zero: RandomVector) 
     return lambda client, turn, k, at: numbers.noise(r, (0 if run.law == "shared" else client * run.tau) + k)
 
 
-def compression_gap(run: Run) -> Fraction:
+def compression_gap(run: FedCOMGATERun) -> Fraction:
     """The least G_q of Assumption 5: the largest E||mean Q(x_j)||^2 - E||Q(mean x_j)||^2 over all messages of the run, or 0.
 
     Raises ValueError for own coins on quadratics, where the messages have moments and no values: a bend of 0 helps.
@@ -262,7 +262,7 @@ def compression_gap(run: Run) -> Fraction:
 # The quantities of a run
 
 
-def values(run: Run, several: Rounds) -> Values:
+def values(run: FedCOMGATERun, several: Rounds) -> Values:
     """The quantities of the last of these rounds.
 
     Those of `fedtheory.bounds.fedcom.quantities`, and, from the minima of f and the f_j where they exist: gap_r, gap_next,
@@ -298,7 +298,7 @@ def values(run: Run, several: Rounds) -> Values:
     return Values(how)
 
 
-def rows(run: Run) -> list[Values]:
+def rows(run: FedCOMGATERun) -> list[Values]:
     """The quantities of rounds r = 0 ... R-1 of a run."""
     several = list(traces(run))
     return [values(run, several[: r + 1]) for r in range(run.R)]

@@ -20,12 +20,12 @@ from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.exact.trace import Coder, Trace, trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedcom import symbols as s
-from fedtheory.theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, total, vector
+from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, mean, number, total, vector
 from fedtheory.theory.proofs.scenes import (
-    Function,
     FunctionClass,
     Numbers,
-    Rounds,
+    Oracle,
+    PaperScenes,
     Scene,
     enumerable,
     exact,
@@ -48,7 +48,7 @@ _OF_MESSAGES = {s.message_sq, s.tracked_message_sq}
 class Setting:
     """A round in numbers, and what its statement assumes."""
 
-    clients: Sequence[Function]
+    clients: Sequence[Oracle]
     given: Properties
     tau: int
     eta: Fraction
@@ -76,7 +76,7 @@ class Setting:
             ]
 
     def _coder(self, outcome: int, coins: Sequence[int]) -> Coder:
-        def code(messages: Sequence[Vector]) -> list[Vector]:
+        def code(messages: Sequence[GramVector]) -> list[GramVector]:
             return [
                 x + _error(f"{j}:{outcome}", self.given, z)
                 for j, (x, z) in enumerate(zip(messages, coins, strict=True))
@@ -85,16 +85,16 @@ class Setting:
         return code
 
 
-def _error(name: str, given: Properties, sign: int) -> Vector:
+def _error(name: str, given: Properties, sign: int) -> GramVector:
     """The error of a compressed message: +e or -e, and any vector more where nothing is said of compressors."""
     bias = NOTHING if Property.COMPRESSOR in given else vector(f"bias e({name})")
     return vector(f"e({name})") * sign + bias
 
 
-def _of_compressors(outcomes: Sequence[Sequence[Trace]], q: Fraction, given: Properties) -> dict[str, Quadratic]:
+def _of_compressors(outcomes: Sequence[Sequence[Trace]], q: Fraction, given: Properties) -> dict[str, QuadraticForm]:
     """What the assumptions say of compressors, as forms >= 0."""
     messages = {f"{j}:{i}": x for i, traces in enumerate(outcomes) for j, x in enumerate(traces[0].coded[-1][0])}
-    found: dict[str, Quadratic] = {}
+    found: dict[str, QuadraticForm] = {}
     if Property.COMPRESSION_DRIFT in given:
         for i, traces in enumerate(outcomes):
             name, plain = f"mean:{i}", total(traces[0].coded[-1][0]) / len(traces[0].coded[-1][0])
@@ -110,7 +110,7 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     """The round of a statement; for a statement about a local step one scene for each of them."""
     given, count = catalogue.properties(statement), int(at[s.m])
     alike = Property.HOMOGENEOUS in given
-    functions = [Function("")] if alike else [Function(f"{j}.") for j in range(count)]
+    functions = [Oracle("")] if alike else [Oracle(f"{j}.") for j in range(count)]
     tracked = statement.id.removeprefix("fedcom.") in FEDCOMGATE
     setting = Setting(
         functions * count if alike else functions,
@@ -123,7 +123,7 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     coded = bool(_OF_MESSAGES & statement.symbols)
     outcomes = list(setting.outcomes(coded))
     every = [t for traces in outcomes for t in traces]
-    means: dict[sympy.Expr, Quadratic] = {s.sigma**2: number("sigma^2"), s.G_q: number("G_q")}
+    means: dict[sympy.Expr, QuadraticForm] = {s.sigma**2: number("sigma^2"), s.G_q: number("G_q")}
     for symbol in sorted(statement.symbols, key=str):
         if quantity := OF_ROUND.get(symbol.name):
             means[symbol] = mean(map(quantity, every))
@@ -177,7 +177,7 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
 
 
 _NO_NOISE = {"L": Fraction(1), "q": Fraction(1), "sigma": Fraction(0), "eta": Fraction(1, 120)}
-ROUNDS = Rounds(
+ROUNDS = PaperScenes(
     (*FEDCOM, *FEDCOMGATE),
     complete,
     scenes,

@@ -12,7 +12,7 @@ from sympy import Eq
 
 from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials.arena import Arena, bound_at
-from fedtheory.bounds.trials.arena_search import Candidate, Family, quadratic, varied
+from fedtheory.bounds.trials.arena_search import Candidate, Candidates, quadratic, varied
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.functions import huber
@@ -116,7 +116,7 @@ _WRONG: _Bounds = {
 }
 
 
-def searched(id_: str, algorithm: Callable[..., SFL | PFL]) -> Family:
+def searched(id_: str, algorithm: Callable[..., SFL | PFL]) -> Candidates:
     """The family of small quadratics, K and S for one bound."""
     statement = catalogue.find(id_)
     claim = statement.claim_of(Bound)
@@ -135,7 +135,7 @@ def searched(id_: str, algorithm: Callable[..., SFL | PFL]) -> Family:
         S = M if takes_all else int(rng.integers(1, M, endpoint=True))
         return replace(found, settings={"K": K, "S": S})
 
-    return Family(algorithm, draw, partial(varied, least=least), _largest_of_a_grid, least)
+    return Candidates(algorithm, draw, partial(varied, least=least), _largest_of_a_grid, least)
 
 
 def _largest_of_a_grid(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:

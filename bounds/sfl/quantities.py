@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from fedtheory.bounds.quantities import FIELD, Quantity
-from fedtheory.simulations.exact.trace import Step, Trace
+from fedtheory.simulations.exact.trace import Trace, TraceStep
 
 # The statements about one round
 SEQUENTIAL = (
@@ -33,10 +33,10 @@ PARALLEL = (
     "step.eq80_recursion.sharp", "step.eq80_recursion.corrected.sharp.sampled",
 )  # fmt: skip
 
-OfStep = Callable[[Trace, Step, Sequence[Step]], Any]  # of a local step, and of the steps that lead to it
+OfStep = Callable[[Trace, TraceStep, Sequence[TraceStep]], Any]  # of a local step, and of the steps that lead to it
 
 
-def _norm(t: Trace, vector: Callable[[Step], Any]) -> Any:
+def _norm(t: Trace, vector: Callable[[TraceStep], Any]) -> Any:
     """||the sum of a vector of each step||^2."""
     return t.total(vector(s) for s in t.steps).square
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fedtheory.bounds.slopes import Experiment, Trial, least_rounds, term
+from fedtheory.bounds.slopes import Experiment, SlopeSetting, least_rounds, term
 from fedtheory.bounds.trials.valleys import alike, kinked, start, twins
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
@@ -38,7 +38,7 @@ def measured(
             return np.clip(1 - eta * moves / (2 * kappa), 1e-3, 1.0)
 
         problem = build(int(M), kappa, **constants)
-        trial = Trial(
+        trial = SlopeSetting(
             problem,
             lambda eta: METHODS[method](int(K), eta),
             start(problem, FAR * eps),

@@ -24,8 +24,8 @@ from sympy.core.relational import Relational
 
 from fedtheory.bounds.sfl.quantities import OF_STEPS, PARALLEL, QUANTITIES, SEQUENTIAL, of_step
 from fedtheory.bounds.trials.claims import (
-    Condition,
     Function,
+    NumericCondition,
     balance,
     before,
     condition,
@@ -35,10 +35,10 @@ from fedtheory.bounds.trials.claims import (
     symbols_of,
     unassumed,
 )
-from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.rational import Fraction
-from fedtheory.simulations.exact.trace import LAWS, Outcomes, round_in_numbers
+from fedtheory.simulations.exact.trace import LAWS, OrderOutcomes, round_in_numbers
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Evidence, Statement, defined
@@ -177,7 +177,7 @@ def root(q: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=5_000)
-def outcomes(instance: Instance, eta: Fraction, sequential: bool) -> Outcomes:
+def outcomes(instance: Instance, eta: Fraction, sequential: bool) -> OrderOutcomes:
     """The round of an instance by SFL or PFL, in every order; cached."""
     H, b, x = (np.array(given, dtype=object) for given in (instance.H, instance.b, instance.x))
     algorithm = (SFL if sequential else PFL)(instance.K, 1.0, instance.S)
@@ -262,7 +262,7 @@ class RoundForm(Form):
     sequential    whether it is about SFL, not PFL
     """
 
-    on_step: tuple[Condition, ...]
+    on_step: tuple[NumericCondition, ...]
     caps: tuple[tuple[Function, Function], ...]
     given: Properties
     sequential: bool
@@ -319,7 +319,7 @@ def _cap(relation: Relational) -> tuple[Function, Function]:
 # The symbols of an instance
 
 
-class Round(NamedTuple):
+class RoundInstance(NamedTuple):
     """A round of an instance, with step size eta, and beta where the statement uses Assumption 3a."""
 
     instance: Instance
@@ -362,7 +362,7 @@ def largest_step(known: Mapping[str, Fraction], to: RoundForm) -> Fraction | Non
     return min((root(rest / slope) for slope, rest in caps if slope > 0), default=None)
 
 
-def cases(round: Round, to: RoundForm, further: bool = False) -> Iterator[Occurrence]:
+def cases(round: RoundInstance, to: RoundForm, further: bool = False) -> Iterator[Occurrence]:
     """The claim in numbers, for every client and step that it is about; none where a condition or assumption fails."""
     instance, eta, beta = round
     if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
@@ -401,11 +401,11 @@ def betas(instance: Instance, to: RoundForm, count: int) -> list[Fraction | None
     return found[:count]
 
 
-def family(to: RoundForm, full: bool) -> Iterator[Round]:
+def family(to: RoundForm, full: bool) -> Iterator[RoundInstance]:
     """The rounds of the instances that have the statement's properties, from simple to complicated."""
     for instance in instances():
         for beta in betas(instance, to, 2 if full else 1) if speaks_of(instance, to) else ():
-            yield from (Round(instance, eta, beta) for eta in steps(symbols(instance, beta, to.factors), to))
+            yield from (RoundInstance(instance, eta, beta) for eta in steps(symbols(instance, beta, to.factors), to))
 
 
 # The search
@@ -422,7 +422,7 @@ _GRID: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _varied(round: Round, to: RoundForm, random: Random) -> Round | None:
+def _varied(round: RoundInstance, to: RoundForm, random: Random) -> RoundInstance | None:
     """A round that differs in one or two numbers; its step keeps its share of the largest one, unless the share changes."""
     instance, eta, beta = round
     line = len(instance.x) == 1
@@ -454,12 +454,12 @@ def _varied(round: Round, to: RoundForm, random: Random) -> Round | None:
     most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
     if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
         return None
-    changed = Round(instance, eta, beta)
+    changed = RoundInstance(instance, eta, beta)
     admitted = speaks_of(instance, to) and (beta is None or instance.zeta_sq(beta) is not None)
     return changed._replace(eta=share * _limit(changed, to)) if admitted else None
 
 
-def _limit(round: Round, to: RoundForm) -> Fraction:
+def _limit(round: RoundInstance, to: RoundForm) -> Fraction:
     """The largest step that the conditions admit; 2/L where they do not limit it."""
     largest = largest_step(symbols(round.instance, round.beta, to.factors), to)
     return 2 / round.instance.L if largest is None else largest
@@ -480,7 +480,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 _STEPS = tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))
 
 
-def _simpler(round: Round, to: RoundForm) -> Iterator[Round]:
+def _simpler(round: RoundInstance, to: RoundForm) -> Iterator[RoundInstance]:
     """Rounds with one thing made simpler, the simplest first."""
     instance = round.instance
     for simpler in _with_one_thing_simpler(instance):
@@ -519,21 +519,21 @@ def _slopes(instance: Instance) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
     return (none, _moved(none, 0, 1, 0, _ONE)) if instance.M > 1 else (none,)
 
 
-def _witness(round: Round, to: RoundForm) -> dict[str, Any]:
+def _witness(round: RoundInstance, to: RoundForm) -> dict[str, Any]:
     witness = round.instance.described() | {"eta": str(round.eta)}
     if round.beta is not None:
         witness |= {"beta": str(round.beta), "zeta^2": str(round.instance.zeta_sq(round.beta))}
     return witness
 
 
-def _described(round: Round, case: Occurrence) -> str:
+def _described(round: RoundInstance, case: Occurrence) -> str:
     instance = round.instance
     kind = "functions that are no quadratics" if instance.bend else "quadratics"
     law = {"shared": ", one noise for all", "biased": ", biased gradients", "one order": ", in one fixed order"}
     return f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}{law.get(instance.law, '')}"
 
 
-ROUNDS = Rounds(
+ROUNDS = PaperRounds(
     forms=forms,
     family=family,
     cases=cases,

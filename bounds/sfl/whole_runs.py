@@ -33,7 +33,7 @@ _ROUNDS = (1, 400, 10**4)
 
 
 @dataclass(frozen=True)
-class Run:
+class RunKind:
     """A kind of runs with one local step.
 
     says         what it is
@@ -59,18 +59,18 @@ class Run:
 
 _MANY = 10**4
 RUNS = (
-    Run("Huber functions", "slope", 2, 2),
-    Run("parabolas", "parabola", 2, 2),
-    Run("independent signs", "noise", _MANY, _MANY, of=("PFL",), variance=Fraction(1, _MANY), sigma=1),
-    Run("one sign for all clients", "noise", _MANY, _MANY, Property.INDEPENDENT_NOISE, ("PFL",), _ONE, sigma=1),
-    Run("all gradients too large by 1", "rest", 10, 10, Property.UNBIASED, sigma=1),
-    Run("always the order 1, ..., 10", "rest", 10, 10, Property.SAMPLING, ("SFL",), zeta=1),
-    Run("always the order 1, ..., 1000", "rest", 1000, 1000, Property.SAMPLING, ("SFL",), zeta=1),
-    Run("always the same of two clients", "rest", 2, 1, Property.SAMPLING, zeta=1),
+    RunKind("Huber functions", "slope", 2, 2),
+    RunKind("parabolas", "parabola", 2, 2),
+    RunKind("independent signs", "noise", _MANY, _MANY, of=("PFL",), variance=Fraction(1, _MANY), sigma=1),
+    RunKind("one sign for all clients", "noise", _MANY, _MANY, Property.INDEPENDENT_NOISE, ("PFL",), _ONE, sigma=1),
+    RunKind("all gradients too large by 1", "rest", 10, 10, Property.UNBIASED, sigma=1),
+    RunKind("always the order 1, ..., 10", "rest", 10, 10, Property.SAMPLING, ("SFL",), zeta=1),
+    RunKind("always the order 1, ..., 1000", "rest", 1000, 1000, Property.SAMPLING, ("SFL",), zeta=1),
+    RunKind("always the same of two clients", "rest", 2, 1, Property.SAMPLING, zeta=1),
 )
 
 
-def _rest(run: Run, step: Fraction) -> Fraction:
+def _rest(run: RunKind, step: Fraction) -> Fraction:
     """The point where a round ends as it began; in a fixed order the slopes are 1 for one half of the clients, then -1."""
     if run.S < run.M or run.excluded_by is Property.UNBIASED:
         return -_ONE
@@ -93,7 +93,7 @@ def _spread(a: Fraction, q: Fraction, n: int) -> Fraction:
     return (_sum(q * q, n) + 2 * apart - _sum(q * a, n) ** 2) / _sum(q, n) ** 2
 
 
-def symbols(run: Run, sequential: bool, step: Fraction, rounds: int, growth: Fraction) -> Mapping[str, Fraction]:
+def symbols(run: RunKind, sequential: bool, step: Fraction, rounds: int, growth: Fraction) -> Mapping[str, Fraction]:
     """The symbols of a statement by name; `growth` is the weight of a round over that of the round before.
 
     eta_tilde is missing, because statements define it.
@@ -124,10 +124,10 @@ def _number(value: Any) -> sympy.Rational:
 
 
 @dataclass(frozen=True)
-class Case:
+class RunCase:
     """A statement on a run, in numbers."""
 
-    run: Run
+    run: RunKind
     known: Mapping[str, Fraction]
     left: Fraction
     right: Any
@@ -150,7 +150,7 @@ class Case:
         return f"{self.run.says}, R = {self.known['R']}: {sides}"
 
 
-def cases(statement: Statement) -> Iterator[Case]:
+def cases(statement: Statement) -> Iterator[RunCase]:
     """The statement on every run of its algorithm that meets its conditions and has all its symbols.
 
     A statement without S is about the case that all clients take part.  Raises ValueError for another claim than
@@ -188,7 +188,7 @@ def cases(statement: Statement) -> Iterator[Case]:
                 right = bound(*(mpmath.mpmathify(at[s]) for s in variables))
             if not mpmath.isfinite(right):
                 raise ValueError(f"{statement.id}: the right side is {right} on {run.says}")
-            yield Case(run, known, known[quantity.name] * Fraction(int(factor.p), int(factor.q)), right)
+            yield RunCase(run, known, known[quantity.name] * Fraction(int(factor.p), int(factor.q)), right)
 
 
 Values = tuple[tuple[sympy.Symbol, sympy.Expr], ...]
@@ -207,7 +207,7 @@ def _holds(relation: Boolean, values: Values) -> bool:
 def check(statement: Statement, full: bool = False) -> Verdict:
     """The claim on every run that the statement does not exclude; the verdict also reports the others."""
     given, tightest = catalogue.properties(statement), None
-    excluded: dict[str, Case] = {}
+    excluded: dict[str, RunCase] = {}
     with mpmath.workdps(30):
         for case in cases(statement):
             if case.run.excluded_by in given:

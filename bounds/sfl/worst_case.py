@@ -20,12 +20,12 @@ from fedtheory.bounds.worst_cases import federation, two_valued, variances
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs.gram import NOTHING, ZERO, Quadratic, Vector, mean, number, total, vector
+from fedtheory.theory.proofs.gram import NOTHING, ZERO, GramVector, QuadraticForm, mean, number, total, vector
 from fedtheory.theory.proofs.scenes import (
-    Function,
     FunctionClass,
     Numbers,
-    Rounds,
+    Oracle,
+    PaperScenes,
     Scene,
     Tilted,
     alike,
@@ -57,8 +57,8 @@ _PLACED = (s.drift_mk, s.noise_upto, s.move_upto, s.bias_upto, s.star_upto, s.T_
 class Setting:
     """What the clients are: their functions, x, and what the assumptions say of the noise."""
 
-    clients: Sequence[Function | Tilted]
-    x: Vector
+    clients: Sequence[Oracle | Tilted]
+    x: GramVector
     K: int
     S: int
     eta: Fraction
@@ -76,7 +76,7 @@ class Setting:
                 yield trace(algorithm, self.clients, self.x, NOTHING, self.eta, order, noise)
 
 
-def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Function | Tilted], list[Function]]:
+def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Oracle | Tilted], list[Oracle]]:
     """The clients' functions, and the functions that must be of the class."""
     # a minimiser of functions that are not convex may be as far away as it likes
     return federation(count, Property.MINIMISER in given and Property.CONVEX in given, tilted)
@@ -144,7 +144,7 @@ def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> l
         runs = [[*run, o.end] for run in runs for o in replace(setting, x=run[-1]).outcomes(parallel)]
     means = {s.D**2: setting.x.square} | {symbol**2: number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
     means |= {s.D**2 * e: means[s.D**2] * ends[inner] for e, ends in _powers(statement, at).items()}
-    conditions: dict[str, Quadratic] = {}
+    conditions: dict[str, QuadraticForm] = {}
     of = FunctionClass.of(given, at)
     known = dict.fromkeys((f"{symbol}^2" for symbol in (s.sigma, s.zeta, s.zeta_star)), Fraction(0))
     if s.gap in statement.symbols:
@@ -170,10 +170,10 @@ def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> l
     return [Scene(means, conditions, functions, line=line)]
 
 
-def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, Quadratic]:
+def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, QuadraticForm]:
     """The quantities of a round that are wanted, and the squares of the constants."""
     symbols = {symbol.name: symbol for symbol in wanted}
-    means: dict[sympy.Expr, Quadratic] = {
+    means: dict[sympy.Expr, QuadraticForm] = {
         symbols[name]: mean(map(quantity, outcomes)) for name, quantity in QUANTITIES.items() if name in symbols
     }
     if s.client_bias_sq in wanted:
@@ -184,7 +184,7 @@ def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol
 
 def _of_step(
     outcomes: Sequence[Trace], parallel: bool, at: int, wanted: set[sympy.Symbol]
-) -> tuple[dict[sympy.Expr, Quadratic], dict[sympy.Symbol, sympy.Integer]]:
+) -> tuple[dict[sympy.Expr, QuadraticForm], dict[sympy.Symbol, sympy.Integer]]:
     """The quantities of a local step, and its numbers."""
     step = outcomes[0].steps[at]
     numbers = {s.m: step.turn, s.k: step.k, s.B_mk: of_step("B_mk", at, not parallel)(outcomes[0])}
@@ -194,7 +194,7 @@ def _of_step(
     return means, {symbol: sympy.Integer(value) for symbol, value in numbers.items()}
 
 
-def _assumed(setting: Setting, outcomes: Sequence[Trace], at: Numbers, tilted: bool) -> dict[str, Quadratic]:
+def _assumed(setting: Setting, outcomes: Sequence[Trace], at: Numbers, tilted: bool) -> dict[str, QuadraticForm]:
     """What the assumptions say of noise and heterogeneity, as forms >= 0."""
     given, clients = setting.given, setting.clients
     found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
@@ -291,7 +291,7 @@ def longer(statement: Statement) -> list[dict[str, Fraction]]:
 
 
 _NO_NOISE = {"L": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 6)}
-ROUNDS = Rounds(
+ROUNDS = PaperScenes(
     (*ONE_ROUND, *SEQUENTIAL_RUNS, *PARALLEL_RUNS),
     complete,
     scenes,

@@ -19,7 +19,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from fedtheory import plugins
-from fedtheory.bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
+from fedtheory.bounds.evaluation import BoundValue, Compiled, compile_statement, compiled, evaluate, parameters
 from fedtheory.bounds.trials.claims import rescaled, unassumed
 from fedtheory.bounds.trials.quantities import at_start, bounded, constants, of_clients, quantities
 from fedtheory.bounds.tuning import admissible_interval
@@ -398,7 +398,7 @@ def with_lengths(statement: Statement, values: Mapping[str, Any]) -> dict[str, A
     return found
 
 
-def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
+def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> BoundValue:
     """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; ignores values that it does not have."""
     made = statement if isinstance(statement, Compiled) else compiled_once(statement)
     everything = with_lengths(made.statement, {step_symbol(made.statement): step, "R": R, **values})
@@ -507,8 +507,7 @@ def confront(arena: Arena, stated: Statement | Compiled, full: bool = False) -> 
     """
     measured, made = measure(arena, full), stated if isinstance(stated, Compiled) else compiled_once(stated)
     statement = made.statement
-    claim, own = statement.claim, catalogue.find(arena.statement).claim
-    assert isinstance(claim, Bound) and isinstance(own, Bound)
+    claim, own = statement.claim_of(Bound), catalogue.find(arena.statement).claim_of(Bound)
     (quantity, factor), (recorded, _) = bounded(statement.paper, claim), bounded(statement.paper, own)
     if quantity != recorded:
         raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")

@@ -103,7 +103,7 @@ def _three_digits(values: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Family:
+class Candidates:
     """The candidates of the search for one bound.
 
     algorithm  called with eta=[...] and a candidate's settings
@@ -155,7 +155,7 @@ class Tightest:
     rounding: float = 0.0
 
 
-def tightest(statement: Statement, family: Family, full: bool = False) -> Tightest | None:
+def tightest(statement: Statement, family: Candidates, full: bool = False) -> Tightest | None:
     """The smallest ratio of bound to measured value that a search finds: random candidates, the best ones varied.
 
     None where the bound applies to none of them.
@@ -181,10 +181,10 @@ def tightest(statement: Statement, family: Family, full: bool = False) -> Tighte
     return replace(found[0], tried=tried) if found else None
 
 
-def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
+def search_evidence(families: Mapping[str, Candidates]) -> list[Evidence]:
     """One piece of evidence of kind `search` for each bound, by its family."""
 
-    def check_with(family: Family) -> Callable[[Statement, bool], Verdict]:
+    def check_with(family: Candidates) -> Callable[[Statement, bool], Verdict]:
         return lambda statement, full: judge(tightest(statement, family, full), statement)
 
     return [Evidence(id_, "search", check_with(family)) for id_, family in families.items()]
@@ -273,7 +273,7 @@ def jumps_varied(rng: np.random.Generator, candidate: Jumps, width: float, least
     )
 
 
-def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate | Jumps) -> Iterator[Tightest]:
+def _tightest_points(compiled: Compiled, family: Candidates, candidate: Candidate | Jumps) -> Iterator[Tightest]:
     """The step size and R with the smallest ratio; none where the problem or every step size is outside the conditions."""
     statement, problem = compiled.statement, candidate.problem
     if isinstance(problem, Quadratic) and problem.least_curvature < min(family.least, 0):
@@ -287,7 +287,9 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate | 
         return
 
 
-def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate | Jumps, arena: Arena) -> Tightest | None:
+def _tightest_point(
+    compiled: Compiled, family: Candidates, candidate: Candidate | Jumps, arena: Arena
+) -> Tightest | None:
     """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
     statement, problem, symbols = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
     claim = statement.claim_of(Bound)

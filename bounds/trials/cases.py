@@ -36,26 +36,26 @@ def root(square: Fraction | int) -> Root:
 
 
 @dataclass(frozen=True)
-class Vector:
+class ExactVector:
     """A vector of fractions; ||v|| is a `Root`."""
 
     entries: tuple[Fraction, ...]
 
-    def __add__(self, other: Any) -> Vector:
-        if not isinstance(other, Vector):  # sums begin with the number 0
+    def __add__(self, other: Any) -> ExactVector:
+        if not isinstance(other, ExactVector):  # sums begin with the number 0
             if other != 0:
                 raise ValueError(f"{self} + {other}: expected two vectors")
-            return Vector(self.entries)
-        return Vector(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
+            return ExactVector(self.entries)
+        return ExactVector(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
 
     __radd__ = __add__
 
-    def __mul__(self, factor: Any) -> Vector:
-        return Vector(tuple(factor * a for a in self.entries))
+    def __mul__(self, factor: Any) -> ExactVector:
+        return ExactVector(tuple(factor * a for a in self.entries))
 
     __rmul__ = __mul__
 
-    def __sub__(self, other: Vector) -> Vector:
+    def __sub__(self, other: ExactVector) -> ExactVector:
         return self + -1 * other
 
     def __abs__(self) -> Root:
@@ -72,10 +72,10 @@ class Operator:
     value: Callable[[Any], Any]
 
 
-def known_at(x: Vector, value: Vector) -> Operator:
+def known_at(x: ExactVector, value: ExactVector) -> Operator:
     """The operator with this value at x, and none elsewhere: there it raises ValueError."""
 
-    def at(v: Vector) -> Vector:
+    def at(v: ExactVector) -> ExactVector:
         if v != x:
             raise ValueError(f"the operator at {v}: expected it at {x}")
         return value
@@ -194,7 +194,7 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
     for case in cases:
         for relation in stated:
             left, right = (number(side, case) for side in relation.args)
-            if isinstance(left, Vector) != isinstance(right, Vector):  # the other side is the number 0
+            if isinstance(left, ExactVector) != isinstance(right, ExactVector):  # the other side is the number 0
                 left, right = left + 0 * right, right + 0 * left
             count, exact = count + 1, exact and _exact(left, right)
             if not _true(relation, left, right):
@@ -209,5 +209,5 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
     return Verdict(Status.TESTED, f"{family}, {count} {kind}{sharp}", slack=1 / tightest if tightest else None)
 
 
-__all__ = ["ROUNDING", "Case", "Operator", "Root", "Vector", "compared", "failed", "fraction", "met", "number",
+__all__ = ["ROUNDING", "Case", "ExactVector", "Operator", "Root", "compared", "failed", "fraction", "met", "number",
            "relations", "root", "told"]  # fmt: skip

@@ -109,7 +109,7 @@ def exact(expression: sympy.Expr) -> Function:
     return of
 
 
-class Condition(NamedTuple):
+class NumericCondition(NamedTuple):
     """left `sign` right, as functions of the symbols; both sides raised to a power where they had a root."""
 
     left: Function
@@ -124,13 +124,13 @@ class Condition(NamedTuple):
         return bool(left < right + room if self.sign == "<" else left <= right + room)
 
 
-def condition(relation: Relational) -> Condition:
+def condition(relation: Relational) -> NumericCondition:
     """A condition, with both sides raised to the power that removes roots.
 
     Raises ValueError for another sign, and for roots where a side may be negative.
     """
     if relation in (sympy.true, sympy.false):  # by a definition of what it is about
-        return Condition(lambda known: int(relation == sympy.false), lambda known: 0, "<=")
+        return NumericCondition(lambda known: int(relation == sympy.false), lambda known: 0, "<=")
     turned = relation if relation.rel_op in ("<=", "<", "==") else relation.reversed
     left, right, sign = turned.lhs, turned.rhs, turned.rel_op
     if sign not in ("<=", "<", "=="):
@@ -142,7 +142,7 @@ def condition(relation: Relational) -> Condition:
             raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
         order = lcm(*(int(e.q) for e in exponents))
         left, right = (sympy.expand_power_base(side**order, force=True) for side in (left, right))
-    return Condition(exact(left), exact(right), sign)
+    return NumericCondition(exact(left), exact(right), sign)
 
 
 class Inequality(NamedTuple):

@@ -19,8 +19,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from fedtheory.bounds.trials.claims import SQUARED, Condition, balance, condition, inequalities
-from fedtheory.bounds.trials.rounds import Form, Occurrence, Rounds
+from fedtheory.bounds.trials.claims import SQUARED, NumericCondition, balance, condition, inequalities
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.bounds.worst_cases import STEPS, letters_of_settings, readable
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.rational import Fraction
@@ -36,7 +36,7 @@ _ONE, _HALF, _TENTH = Fraction(1), Fraction(1, 2), Fraction(1, 10)
 
 
 @dataclass(frozen=True)
-class Instance:
+class OwnInstance:
     """A round from x of M clients F_m(y) = h_m y^2/2 + bend_m max(y, 0)^2/2 + b_m y, sum b_m = 0, at a share of the step.
 
     settings  of the algorithm: the number of local steps, S
@@ -113,9 +113,9 @@ class OwnRounds:
         given = self.build.keywords if isinstance(self.build, partial) else {}
         return {name: value for name, value in given.items() if isinstance(value, int)}
 
-    def search(self) -> Rounds[Instance, OwnForm]:
+    def search(self) -> PaperRounds[OwnInstance, OwnForm]:
         """The search, ready to use as a check."""
-        return Rounds(
+        return PaperRounds(
             forms=self.forms, family=self.family, cases=self.cases, varied=self.varied, simpler=self.simpler,
             witness=self.witness, described=self.described, effort=((4, 30), (12, 200)),
             searched="first rounds of up to 3 clients on the line, up to 5 local steps, quadratic and with one bend",
@@ -148,7 +148,7 @@ class OwnRounds:
             )
         ]
 
-    def constants(self, r: Instance, to: OwnForm) -> dict[str, Any]:
+    def constants(self, r: OwnInstance, to: OwnForm) -> dict[str, Any]:
         """The numbers of the instance by the letters of the paper, but for step sizes and quantities of the round."""
         L = max(map(abs, r.curvatures))
         own = self.chosen | dict(r.settings)
@@ -173,7 +173,7 @@ class OwnRounds:
                     found[SQUARED.get(name, name)] = numbers[concept]
         return found
 
-    def admissible(self, r: Instance, to: OwnForm) -> Fraction | None:
+    def admissible(self, r: OwnInstance, to: OwnForm) -> Fraction | None:
         """The largest step size that the conditions admit, of many fractions, times the share; None for none."""
         known = self.constants(r, to)
         limited = any("eta" in map(str, w.free_symbols) for w in to.where.values()) or "eta" in to.symbols
@@ -189,7 +189,7 @@ class OwnRounds:
                 return (larger[found - 1] if found else step) / L * r.share
         return None
 
-    def cases(self, r: Instance, to: OwnForm, further: bool) -> Iterator[Occurrence]:
+    def cases(self, r: OwnInstance, to: OwnForm, further: bool) -> Iterator[Occurrence]:
         """The claim in numbers; nothing where the instance is not within conditions and assumptions."""
         if further or (to.bounded and min(r.mean) <= 0) or (to.convex and min(r.curvatures) < 0):
             return
@@ -205,13 +205,13 @@ class OwnRounds:
         for one in to.inequalities:
             yield Occurrence(balance(one, known), {})
 
-    def measured(self, r: Instance, eta: Fraction, names: tuple[str, ...]) -> dict[str, Any]:
+    def measured(self, r: OwnInstance, eta: Fraction, names: tuple[str, ...]) -> dict[str, Any]:
         """The expectations of quantities of the round."""
         return _measured(self.build, tuple(self.quantities[n] for n in names), names, replace(r, share=_ONE), eta)
 
     # ------------------------------------------------------------------------------------------------------ the family
 
-    def family(self, to: OwnForm, full: bool) -> Iterator[Instance]:
+    def family(self, to: OwnForm, full: bool) -> Iterator[OwnInstance]:
         """Instances that the assumptions admit, from simple to complicated."""
         step = next((n for n in STEPS if n in self.settings), None)
         curvatures: list[tuple[Any, ...]] = [(1, 1), (1, _HALF), (1, _TENTH), (_HALF, 1, 1)] + (
@@ -236,7 +236,7 @@ class OwnRounds:
                     for b, x, share in product(
                         slopes[M], (1, 0, -1, 3), (_ONE, Fraction(1, 8)) if full or M <= 2 else (_ONE,)
                     ):
-                        plain = Instance(_fractions(h), _fractions(b), Fraction(x), own, share=share)
+                        plain = OwnInstance(_fractions(h), _fractions(b), Fraction(x), own, share=share)
                         yield plain
                         if K * (S or M) <= _DRAWS:
                             yield from (replace(plain, sigma=_ONE, law=law) for law in to.laws)
@@ -245,7 +245,7 @@ class OwnRounds:
                                 plain, bend=_fractions([-one * Fraction(4, 5) if one > 0 else 0 for one in h])
                             )
 
-    def varied(self, r: Instance, to: OwnForm, random: Random) -> Instance | None:
+    def varied(self, r: OwnInstance, to: OwnForm, random: Random) -> OwnInstance | None:
         """An instance that differs in one number."""
         place = random.choice(["h", "b", "x", "share", "sigma"])
         factor = Fraction(random.choice([1, 1, 3, 5, 7, 9]), random.choice([1, 2, 4, 8, 10])) or _ONE
@@ -265,7 +265,7 @@ class OwnRounds:
         b = [x * factor for x in r.b] if any(r.b) else [Fraction(1), Fraction(-1), *([Fraction(0)] * (r.M - 2))]
         return replace(r, b=tuple(b))
 
-    def simpler(self, r: Instance, to: OwnForm) -> Iterator[Instance]:
+    def simpler(self, r: OwnInstance, to: OwnForm) -> Iterator[OwnInstance]:
         """Instances with one thing made simpler, the simplest first."""
         if r.sigma:
             yield replace(r, sigma=Fraction(0))
@@ -283,7 +283,7 @@ class OwnRounds:
             if r.x != x and abs(r.x) not in (0, 1):
                 yield replace(r, x=Fraction(x))
 
-    def witness(self, r: Instance, to: OwnForm) -> dict[str, Any]:
+    def witness(self, r: OwnInstance, to: OwnForm) -> dict[str, Any]:
         """All that a person needs to recompute an instance."""
         functions = [_function(*one) for one in zip(r.h, r.b, r.bend or (Fraction(0),) * r.M, strict=True)]
         found: dict[str, Any] = {f"F_{m + 1}(y)": text for m, text in enumerate(functions)}
@@ -296,7 +296,7 @@ class OwnRounds:
         found |= {n: str(v) for n, v in self.constants(r, to).items() if n in ("L", "mu", "beta")}
         return found | ({"sigma": str(r.sigma), "noise": r.law} if r.sigma else {"sigma": "0"})
 
-    def described(self, r: Instance, case: Occurrence) -> str:
+    def described(self, r: OwnInstance, case: Occurrence) -> str:
         """The counts of an instance."""
         counts = self.chosen | dict(r.settings)
         return ", ".join([f"M = {r.M}", *(f"{name} = {value}" for name, value in counts.items())])
@@ -325,7 +325,7 @@ def _between(low: Fraction, high: Fraction) -> list[Fraction]:
     return sorted(one for one in found if low < one < high)
 
 
-def _holds(one: Condition, known: Mapping[str, Any]) -> bool:
+def _holds(one: NumericCondition, known: Mapping[str, Any]) -> bool:
     try:
         return one.holds(known)
     except ValueError:  # about a quantity of the round, which has no number before the step size is chosen
@@ -347,7 +347,7 @@ def _measured(
     build: Callable[..., Algorithm],
     quantities: tuple[Quantity, ...],
     names: tuple[str, ...],
-    r: Instance,
+    r: OwnInstance,
     eta: Fraction,
 ) -> dict[str, Any]:
     algorithm = build(eta=1.0, **dict(r.settings))
@@ -363,7 +363,7 @@ def _measured(
     }
 
 
-def _trace(algorithm: Algorithm, r: Instance, eta: Fraction, order: tuple[int, ...]) -> Trace:
+def _trace(algorithm: Algorithm, r: OwnInstance, eta: Fraction, order: tuple[int, ...]) -> Trace:
     """The round with one order: without noise once, to count its steps, then with a column for each step's noise."""
 
     def made(count: int) -> Trace:
@@ -403,4 +403,4 @@ def _trace(algorithm: Algorithm, r: Instance, eta: Fraction, order: tuple[int, .
     return made(len(plain.steps)) if r.sigma else plain
 
 
-__all__ = ["Instance", "OwnRounds"]
+__all__ = ["OwnInstance", "OwnRounds"]

@@ -26,7 +26,7 @@ from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
 
 @dataclass(frozen=True)
-class Client:
+class ValueAndGradient:
     """A function by its value and its gradient."""
 
     value: Callable[[Any], Any]
@@ -43,7 +43,7 @@ class Example:
 
     name: str
     constants: Mapping[str, Any]
-    F: Client
+    F: ValueAndGradient
     clients: Sequence[Any]
     pairs: Sequence[tuple[Array, Array]]
 
@@ -59,12 +59,14 @@ def points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
 def quadratic_example(problem: Quadratic, seed: int) -> Example:
     """A quadratic with seeded pairs, and pairs along the eigenvectors of the H_m, which attain L and mu."""
     clients = [
-        Client(partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b))
+        ValueAndGradient(
+            partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b)
+        )
         for H, b in zip(problem.H, problem.b, strict=True)
     ]
     vectors = [v for H in problem.H for v in np.linalg.eigh(H)[1].T[[0, -1]]]
     pairs = [*points(problem.d, seed), *((v, 0 * v) for v in vectors)]
-    mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
+    mean = ValueAndGradient(lambda x: float(problem.value(x)), problem.full_gradient)
     return Example(problem.name, problem.constants, mean, clients, pairs)
 
 
@@ -72,7 +74,7 @@ def _function_example(h: Function, seed: int) -> Example:
     """A single client; pairs: seeded ones, and close ones at the origin, where most families curve most."""
     constants = {"L": h.L, "curvature": h.mu, "F_star": h.minimum, "x_star": h.minimiser}
     near = [(1e-4 * v, -1e-4 * v) for v in np.eye(h.d)]
-    return Example(h.name, constants, Client(h.value, h.gradient), [h], [*points(h.d, seed), *near])
+    return Example(h.name, constants, ValueAndGradient(h.value, h.gradient), [h], [*points(h.d, seed), *near])
 
 
 @cache
@@ -83,13 +85,13 @@ def logistic() -> Logistic:
 
 
 @cache
-def logistic_clients() -> tuple[Client, ...]:
+def logistic_clients() -> tuple[ValueAndGradient, ...]:
     """The clients of `logistic`, each computed by a logistic regression on its own samples only."""
     whole, found = logistic(), []
     for rows in whole.partition.clients:
         own = replace(whole.dataset, features=whole.dataset.features[rows], labels=whole.dataset.labels[rows])
         alone = Logistic(own, Partition((np.arange(len(rows)),), "one client"), whole.regularisation)
-        found.append(Client(partial(lambda problem, x: float(problem.value(x)), alone), alone.full_gradient))
+        found.append(ValueAndGradient(partial(lambda problem, x: float(problem.value(x)), alone), alone.full_gradient))
     return tuple(found)
 
 
@@ -102,7 +104,7 @@ def examples() -> tuple[Example, ...]:
     ]
     functions = [huber(2), hinge(2), logcosh(2), ripple(2), beside(dip(1), huber(1))]
     problem = logistic()
-    mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
+    mean = ValueAndGradient(lambda x: float(problem.value(x)), problem.full_gradient)
     regression = Example(problem.name, problem.constants, mean, logistic_clients(), points(problem.d, 3, 2))
     return (
         *(quadratic_example(q, seed) for seed, q in enumerate(quadratics)),
@@ -142,8 +144,8 @@ def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> li
     at = np.broadcast_to(x, (1, len(rows), len(x)))
     gradients = problem.gradient(at, np.array([client]), cast(Draw, Every(rows)))[0]
 
-    def fixed(g: Array) -> Client:
-        return Client(lambda _: 0.0, lambda _: g)
+    def fixed(g: Array) -> ValueAndGradient:
+        return ValueAndGradient(lambda _: 0.0, lambda _: g)
 
     return [(1 / len(rows), {"f_m": fixed(g)}) for g in gradients]
 
@@ -153,9 +155,9 @@ def samples(symbol: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
 
     symbol   the values of the claim's other symbols, from the problem
     """
-    two = [(0.5, {"f_m": Client(partial(lambda s, x: x * x / 2 + s * x, s), partial(lambda s, x: x + s, s))})
+    two = [(0.5, {"f_m": ValueAndGradient(partial(lambda s, x: x * x / 2 + s * x, s), partial(lambda s, x: x + s, s))})
            for s in (-1.0, 1.0)]  # fmt: skip
-    mean = Client(lambda x: x * x / 2, lambda x: x)
+    mean = ValueAndGradient(lambda x: x * x / 2, lambda x: x)
     like = Quadratic(np.eye(1)[None], np.zeros((1, 1)), sigma=1.0)
     for at in (1.0, -2.0, 0.5):
         yield Case(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **symbol(like)}, two)

@@ -1,9 +1,9 @@
 """The search for counter-examples among the rounds of an algorithm, for all papers.
 
 An instance is a run of a few rounds in fractions.  Every symbol of a statement then has a number, so a violated claim is a
-proof, and its witness can be checked by hand.  A paper supplies (`Rounds`) its instances, how to vary and to simplify one,
-and the claims of its statements there in numbers.  The search is here: first the family, from simple to complicated; then
-random changes of the tightest instances.  An instance that violates a claim is simplified as far as possible.
+proof, and its witness can be checked by hand.  A paper supplies (`PaperRounds`) its instances, how to vary and to simplify
+one, and the claims of its statements there in numbers.  The search is here: first the family, from simple to complicated;
+then random changes of the tightest instances.  An instance that violates a claim is simplified as far as possible.
 
 Slack.  A claim `quantity <= sum of terms` is read as need <= room.  The room is the sum of the terms with a plus sign.
 The need is the quantity plus the size of the terms with a minus sign.  The slack is the smallest room / need.
@@ -17,7 +17,7 @@ from math import inf
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fedtheory.bounds.trials.claims import Balance, Condition, Inequality, not_assumed
+from fedtheory.bounds.trials.claims import Balance, Inequality, NumericCondition, not_assumed
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory.statement import Statement, Status, Verdict
 
@@ -37,7 +37,7 @@ class Form:
 
     inequalities: tuple[Inequality, ...] = ()
     also: tuple[Inequality, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[NumericCondition, ...] = ()
     symbols: frozenset[str] = frozenset()
     factors: Mapping[str, Fraction] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ def ratio(balance: Balance) -> Tightness:
 
 
 @dataclass(frozen=True)
-class Rounds(Generic[Instance, OfPaper]):
+class PaperRounds(Generic[Instance, OfPaper]):
     """What a paper supplies to the search.
 
     forms      a statement ready for numbers: several forms where a number is free
@@ -183,4 +183,4 @@ class Rounds(Generic[Instance, OfPaper]):
                 yield instance, case
 
 
-__all__ = ["Form", "Occurrence", "Rounds", "Tightness", "ratio"]
+__all__ = ["Form", "Occurrence", "PaperRounds", "Tightness", "ratio"]

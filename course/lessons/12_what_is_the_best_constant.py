@@ -24,7 +24,15 @@ def _():
     from fedtheory.theory.proofs import every_record, symmetry
     from fedtheory.theory.proofs.arithmetic import implied
     from fedtheory.theory.proofs.gram import NOTHING, vector
-    from fedtheory.theory.proofs.scenes import ALL, Case, Function, FunctionClass, best, cases_at, searches
+    from fedtheory.theory.proofs.scenes import (
+        ALL,
+        FunctionClass,
+        Oracle,
+        SceneCase,
+        best,
+        cases_at,
+        searches,
+    )
     from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
     from fedtheory.theory.proofs.vectors import Point, smooth_convex
     from fedtheory.theory.statement import Status, Verdict, at_most
@@ -33,9 +41,9 @@ def _():
         ALL,
         BLACK,
         BLUE,
-        Case,
+        SceneCase,
         Fraction,
-        Function,
+        Oracle,
         FunctionClass,
         GREY,
         NOTHING,
@@ -128,7 +136,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(Case, Fraction, catalogue, ceil, floor, searches, tight, worst_cases):
+def _(SceneCase, Fraction, catalogue, ceil, floor, searches, tight, worst_cases):
     LEMMA, RECURSION = catalogue.find("sfl.lemma6"), catalogue.find("sfl.step.gc_recursion")
     h_max = Fraction(1, 6)  # the largest L eta_tilde that both of them admit
 
@@ -138,7 +146,7 @@ def _(Case, Fraction, catalogue, ceil, floor, searches, tight, worst_cases):
         given = {name: Fraction(v) for name, v in wanted.items() if v is not None}
         rounds = worst_cases.rounds(s.paper)
         at = rounds.complete(s, given)
-        return Case(given, at, rounds.scenes(s, at)[0])
+        return SceneCase(given, at, rounds.scenes(s, at)[0])
 
     def programme_of(s, term, **numbers):
         """The programme for the best factor of a term, the others as they are."""
@@ -950,7 +958,7 @@ def _(mo):
     The drift $E_r$ is the sum of the squared distances from $x$ at which the local steps begin. The first client's step
     begins at $x$ and adds nothing. The second one's begins at $y$. So
     $E_r=\frac{\eta^2}2\bigl(\|\nabla F_1(x)\|^2+\|\nabla F_2(x)\|^2\bigr)$. The points are $x^*$ and $x$, for each client.
-    This time the programme is written in vectors. A `Function` gives the same answer when it is asked twice at the same
+    This time the programme is written in vectors. An `Oracle` gives the same answer when it is asked twice at the same
     point, and lists its conditions. `G` stands for the factor of the gap, 3 in the lemma.
     """)
     return
@@ -959,7 +967,7 @@ def _(mo):
 @app.cell
 def _(
     Fraction,
-    Function,
+    Oracle,
     FunctionClass,
     NOTHING,
     Programme,
@@ -972,7 +980,7 @@ def _(
     def lemma_6(G, eta=h_max / 2):
         """Lemma 6 for two clients and one local step: the best constant before the heterogeneity, for the gap's factor G."""
         x, s = vector("x"), vector("s")
-        clients = Function("1"), Function("2")
+        clients = Oracle("1"), Oracle("2")
         for client, gradient in zip(clients, (s, -s), strict=True):
             client.put(NOTHING, gradient)  # the gradient at x* = 0
         first, second = (client.at(x) for client in clients)

@@ -10,7 +10,7 @@ def _():
     import numpy as np
 
     from course.lesson import after, check, choice, drawn, how_to_answer, statement
-    from fedtheory.bounds.winners import METHODS, Budget, Setting, gaps_at, predicted, smallest_gaps
+    from fedtheory.bounds.winners import METHODS, Budget, MapPoint, gaps_at, predicted, smallest_gaps
     from fedtheory.figures.winners import winners
     from fedtheory.simulations import expectation
     from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
@@ -21,7 +21,7 @@ def _():
         METHODS,
         MinibatchSGD,
         Quadratic,
-        Setting,
+        MapPoint,
         check,
         choice,
         drawn,
@@ -86,8 +86,8 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(METHODS, Setting, drawn, gaps_at, mo, np, pick_K, pick_R, pick_delta, pick_kappa, pick_sigma, pick_zeta):
-    chosen = Setting(pick_kappa.value, pick_zeta.value, pick_delta.value, pick_sigma.value, pick_K.value)
+def _(METHODS, MapPoint, drawn, gaps_at, mo, np, pick_K, pick_R, pick_delta, pick_kappa, pick_sigma, pick_zeta):
+    chosen = MapPoint(pick_kappa.value, pick_zeta.value, pick_delta.value, pick_sigma.value, pick_K.value)
     _eta = 2.0 ** np.arange(-9.0, 2.5, 0.5)
 
     def _draw(axis):
@@ -214,11 +214,11 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Budget, Setting, check, np, question_3, smallest_gaps):
+def _(Budget, MapPoint, check, np, question_3, smallest_gaps):
     _names = {"PFL": "PFL", "SFL": "SFL", "minibatch SGD": "Minibatch SGD"}
 
     def _changes(name):
-        gaps = [smallest_gaps(name, Setting(zeta=zeta, sigma=0.0), (Budget(20),))[0] for zeta in (0.0, 3.0)]
+        gaps = [smallest_gaps(name, MapPoint(zeta=zeta, sigma=0.0), (Budget(20),))[0] for zeta in (0.0, 3.0)]
         return not np.isclose(*gaps, rtol=1e-6)
 
     _same = [told for told, name in _names.items() if not _changes(name)]
@@ -299,12 +299,12 @@ def rounds_for_bits(R, bits):
 
 
 @app.cell(hide_code=True)
-def _(Budget, METHODS, Setting, check):
-    _by_bits = {int(m.build(8, 1.0).uplink_bits(Setting().problem)): m for m in METHODS.values()}
+def _(Budget, METHODS, MapPoint, check):
+    _by_bits = {int(m.build(8, 1.0).uplink_bits(MapPoint().problem)): m for m in METHODS.values()}
     answer_4 = check(
         "13.4",
         rounds_for_bits,
-        lambda R, bits: Budget(R, in_bits=True).rounds_of(_by_bits[bits], Setting()),
+        lambda R, bits: Budget(R, in_bits=True).rounds_of(_by_bits[bits], MapPoint()),
         at=[(R, bits) for R in (50, 200) for bits in _by_bits],
         hint=r"PFL sends $16\cdot32$ bits a round. Divide the budget of $R$ such rounds by `bits`, and round down.",
     )
@@ -369,8 +369,8 @@ def _(check):
 
 
 @app.cell(hide_code=True)
-def _(Budget, Setting, mo, predicted, smallest_gaps):
-    at_hand, long_budget = Setting(kappa=2.0, delta=0.0, zeta=0.1, sigma=0.1), Budget(200)
+def _(Budget, MapPoint, mo, predicted, smallest_gaps):
+    at_hand, long_budget = MapPoint(kappa=2.0, delta=0.0, zeta=0.1, sigma=0.1), Budget(200)
     slack = {
         name: predicted(name, at_hand, long_budget) / smallest_gaps(name, at_hand, (long_budget,))[0]
         for name in ("SFL", "PFL", "Minibatch SGD", "FedCOMGATE", "FedBCGD")
@@ -400,7 +400,7 @@ def _():
     # student: loosest = ...  # your turn: a text
     # solution
     # read off the table: FedBCGD, FedCOMGATE, ...; or let the machine look
-    from fedtheory.bounds.winners import Budget as _Budget, Setting as _Setting, predicted as _p, smallest_gaps as _g
+    from fedtheory.bounds.winners import Budget as _Budget, MapPoint as _Setting, predicted as _p, smallest_gaps as _g
 
     _s, _b = _Setting(kappa=2.0, delta=0.0, zeta=0.1, sigma=0.1), _Budget(200)
     loosest = max(
@@ -441,7 +441,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Budget, Setting, check, np, predicted, question_7, smallest_gaps, winners):
+def _(Budget, MapPoint, check, np, predicted, question_7, smallest_gaps, winners):
     import pandas as _pd
 
     def _order(setting, budget):
@@ -453,7 +453,7 @@ def _(Budget, Setting, check, np, predicted, question_7, smallest_gaps, winners)
         return winners(table)[0], winners(table, "bound")[0], bool((table.gap <= table.bound).all())
 
     # a problem on which the smallest bound is not that of the smallest gap
-    _gap, _bound, _held = _order(Setting(kappa=2.0, zeta=1.0, sigma=0.1), Budget(200))
+    _gap, _bound, _held = _order(MapPoint(kappa=2.0, zeta=1.0, sigma=0.1), Budget(200))
     answer_7 = check(
         "13.7",
         question_7.value,

@@ -148,7 +148,7 @@ class Sampling(LocalSGD):
 
 
 @dataclass(frozen=True)
-class Blocks(LocalSGD):
+class BlockDescent(LocalSGD):
     """What FedBCGD and FedBCGD+ have in common: who sends which coordinates, and what the server does with them.
 
     N, K        blocks of coordinates; clients of each client block, so that S = N K take part
@@ -282,12 +282,12 @@ class Blocks(LocalSGD):
 
 
 @dataclass(frozen=True)
-class FedBCGD(Blocks):
+class FedBCGD(BlockDescent):
     """Algorithm 1 (printed again as Algorithm 2): each client trains all coordinates and sends one block of them.
 
     freeze  a client applies its gradients to its own block and the shared one only, as "freezing" in Figure 5 does
 
-    `memory["v"]` (E, N, d) is the server's velocity.  The settings and what raises ValueError: see `Blocks`; also a
+    `memory["v"]` (E, N, d) is the server's velocity.  The settings and what raises ValueError: see `BlockDescent`; also a
     freeze that is neither True nor False.
     """
 
@@ -315,7 +315,7 @@ class FedBCGD(Blocks):
 
 
 @dataclass(frozen=True)
-class FedBCGDPlus(Blocks):
+class FedBCGDPlus(BlockDescent):
     """Algorithm 3, FedBCGD+: FedBCGD with control variates c, c_i (SCAFFOLD) and variance reduction (SVRG).
 
     A local step is y = y - eta direction, with g(.) the stochastic gradients of client i at this step, at y and at x^r
@@ -334,8 +334,8 @@ class FedBCGDPlus(Blocks):
     begin   c_i^0: "zero", or "gradients", grad f_i(x^0); c^0 is their mean
 
     `memory["v"]` and `memory["c"]` (E, N, d) are the server's, `memory["c_i"]` (E, N, M, d) the clients'.  The other
-    settings and what raises ValueError: see `Blocks`; also other words for the settings above, and in a round a problem
-    that offers no `local_gradient`.
+    settings and what raises ValueError: see `BlockDescent`; also other words for the settings above, and in a round a
+    problem that offers no `local_gradient`.
     """
 
     control: Form = "theory"

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from fedtheory.simulations.algorithms.fedbat import Active, FedBAT, StepSize
 from fedtheory.simulations.checked import brief
 from fedtheory.simulations.engine import measures, provenance, requested
-from fedtheory.simulations.exact.outcomes import Drawn, Outcomes
+from fedtheory.simulations.exact.outcomes import DrawnVector, Outcomes
 from fedtheory.simulations.exact.trace import Coder, Noise, Numbers, PiecewiseQuadratic, Trace, trace
 from fedtheory.simulations.problems import Array, Problem
 from fedtheory.simulations.problems.quadratic import Quadratic
@@ -66,7 +66,7 @@ def why_not(problem: Problem, algorithm: Any, rounds: int) -> str | None:
 
 
 @dataclass(frozen=True)
-class Run:
+class EnumeratedRun:
     """A run of a few steps.
 
     h, b   (N, d): F_k(w) = sum over entries of h w^2/2 + b w, plus bend max(w, 0)^2/2
@@ -133,7 +133,7 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class EnumeratedRound:
     """A round of the recursion that the paper analyses, (17) to (19) and (51) to (53).
 
     samples  the round's trace for each sample of the clients, all equally likely; they differ in its end alone
@@ -174,7 +174,7 @@ class Scheduled(FedBAT):
         return np.full_like(eta, self.schedule[t])
 
 
-def rounds(run: Run) -> Iterator[Round]:
+def rounds(run: EnumeratedRun) -> Iterator[EnumeratedRound]:
     """The rounds of a run in all outcomes, one after another: fractions in, fractions out; floats otherwise."""
     exact = object if run.exact else float
     h, b, c, s = (np.array(v, dtype=exact)[..., None] for v in (run.h, run.b, *run.noise))
@@ -188,22 +188,24 @@ def rounds(run: Run) -> Iterator[Round]:
     everyone = tuple(range(run.N))
     for first in range(0, run.steps, run.tau):
         now = Outcomes(chances)
-        functions = [PiecewiseQuadratic(h[k], Drawn(b[k], now), bend[k]) for k in everyone]
+        functions = [PiecewiseQuadratic(h[k], DrawnVector(b[k], now), bend[k]) for k in everyone]
         star = (
-            Drawn(_lowest(mean_h, mean_b, mean_bend), now)
+            DrawnVector(_lowest(mean_h, mean_b, mean_bend), now)
             if min(*mean_h.flat, *(mean_h + mean_bend).flat) > 0
             else None
         )
-        least = [Drawn(_lowest(*own), now) for own in zip(h, b, bend, strict=True)] if min(run.curvatures) > 0 else []
+        least = (
+            [DrawnVector(_lowest(*own), now) for own in zip(h, b, bend, strict=True)] if min(run.curvatures) > 0 else []
+        )
         lowest = [function.at(w).value for function, w in zip(functions, least, strict=False)]
         steps, rates = min(run.tau, run.steps - first), run.rates[first:]
-        draws, algorithm = _Draws(run, now, c, s, steps), Scheduled(steps, 1.0, run.K, schedule=rates)
-        x, zero = Drawn(start, now), Drawn(start[:, :1] * 0, now)
+        draws, algorithm = _LazyDraws(run, now, c, s, steps), Scheduled(steps, 1.0, run.K, schedule=rates)
+        x, zero = DrawnVector(start, now), DrawnVector(start[:, :1] * 0, now)
         samples = {
             some: trace(algorithm, functions, x, zero, rates[0], some, draws.noise, coder=draws.coder(), weights=p)
             for some in ([everyone] if run.K is None else combinations(everyone, run.K))
         }
-        yield Round(samples, run.tau, rates, draws.noise, star, lowest)
+        yield EnumeratedRound(samples, run.tau, rates, draws.noise, star, lowest)
         start, chances = _merged([one.end for one in samples.values()])
 
 
@@ -212,7 +214,7 @@ def _lowest(h: Numbers, b: Numbers, bend: Numbers) -> Numbers:
     return -b / (h + np.where(b > 0, 0 * bend, bend))
 
 
-def _merged(ends: Sequence[Drawn]) -> tuple[Numbers, Numbers]:
+def _merged(ends: Sequence[DrawnVector]) -> tuple[Numbers, Numbers]:
     """Equally likely models as one: each value once, (d, n), with its chance (n,)."""
     columns: dict[tuple[Any, ...], Any] = {}
     for end in ends:
@@ -224,38 +226,38 @@ def _merged(ends: Sequence[Drawn]) -> tuple[Numbers, Numbers]:
 
 
 @dataclass
-class _Draws:
+class _LazyDraws:
     """The noise and the binarisations of a round, each drawn when it is first asked for.
 
     c, s  (N, d, 1), of the noise;  steps  the round's
     """
 
-    run: Run
+    run: EnumeratedRun
     now: Outcomes
     c: Numbers
     s: Numbers
     steps: int
-    signs: dict[tuple[int, int], Drawn] = field(default_factory=dict)
-    codes: list[Sequence[Drawn]] = field(default_factory=list)
+    signs: dict[tuple[int, int], DrawnVector] = field(default_factory=dict)
+    codes: list[Sequence[DrawnVector]] = field(default_factory=list)
 
-    def noise(self, client: int, turn: int, k: int, at: Drawn) -> Drawn:
+    def noise(self, client: int, turn: int, k: int, at: DrawnVector) -> DrawnVector:
         """+-(c + s w) of a client at step k, at the point w."""
         c, s = self.c[client], self.s[client]
         if not any((*c.flat, *s.flat)):
-            return Drawn(0 * c, at.weights)
+            return DrawnVector(0 * c, at.weights)
         key = (0 if "noise" in self.run.common else client, k)
         if key not in self.signs:
             half = (self.now.chances * 0 + 1) / 2
             self.now, branch = self.now.split([half, half])
-            self.signs[key] = Drawn((1 - 2 * branch)[None], self.now)
+            self.signs[key] = DrawnVector((1 - 2 * branch)[None], self.now)
         sign, w, outcomes = self.signs[key].beside(at)
-        return Drawn(sign * (c + s * w), outcomes)
+        return DrawnVector(sign * (c + s * w), outcomes)
 
     def coder(self) -> Coder:
         """S_m: for each sample of the clients the same."""
         calls = count()
 
-        def code(messages: Sequence[Drawn]) -> Sequence[Drawn]:
+        def code(messages: Sequence[DrawnVector]) -> Sequence[DrawnVector]:
             if (call := next(calls)) == len(self.codes):
                 last = call == self.steps < self.run.tau  # no model is made
                 self.codes.append(messages if last else self._binarised(messages))
@@ -263,7 +265,7 @@ class _Draws:
 
         return code
 
-    def _binarised(self, messages: Sequence[Drawn]) -> Sequence[Drawn]:
+    def _binarised(self, messages: Sequence[DrawnVector]) -> Sequence[DrawnVector]:
         """S of the clients' updates, with one zeta for each entry, which all clients or none have in common."""
         clients = range(self.run.N)
         return [
@@ -272,7 +274,7 @@ class _Draws:
             for code in self._together([messages[k] for k in own])
         ]
 
-    def _together(self, messages: Sequence[Drawn]) -> Sequence[Drawn]:
+    def _together(self, messages: Sequence[DrawnVector]) -> Sequence[DrawnVector]:
         """S of updates with one zeta for each entry: zeta leads to a plus where it is at most (alpha + m) / (2 alpha)."""
         m = np.array([message.spread(self.now) for message in messages])  # (clients, d, n)
         alpha = np.abs(m).max(1, keepdims=True)
@@ -286,7 +288,7 @@ class _Draws:
         chances = [reduce(np.multiply, (of_entry[j][i] for i, j in enumerate(branch))) for branch in branches]
         self.now, drawn = self.now.split(chances)
         past, each = self.now.past, np.array(signs)[np.array(branches)[drawn]]  # (n, d, clients)
-        return [Drawn(alpha[k][:, past] * each[..., k].T, self.now) for k in range(len(messages))]
+        return [DrawnVector(alpha[k][:, past] * each[..., k].T, self.now) for k in range(len(messages))]
 
 
 def _chance(up: Numbers, signs: Sequence[int]) -> Numbers:
@@ -319,11 +321,11 @@ class Means:
 
 
 @lru_cache(maxsize=8)
-def _followed(run: Run) -> Means:
+def _followed(run: EnumeratedRun) -> Means:
     laws, largest = [], []
     for one in rounds(run):
         for k in range(run.tau):
-            mean: Drawn = one.trace.mean(one.parameters(k))
+            mean: DrawnVector = one.trace.mean(one.parameters(k))
             laws.append((mean.spread(mean.weights).T, mean.weights.chances))
         largest += [step.stochastic.square for step in one.trace.steps]
         values, chances = _merged([t.end for t in one.samples.values()])
@@ -345,8 +347,10 @@ def steps(problem: Quadratic, algorithm: FedBAT, rounds: int, x0: ArrayLike, eta
         return tuple(tuple(map(float, row)) for row in v)
 
     H = np.array([np.diag(H) for H in problem.H])
-    run = Run(rows(H), rows(problem.b), tuple(map(float, shares)), tuple(map(float, start)), tuple(rates), algorithm.tau, T,
-              (still, still), None if problem.M == K else K)  # fmt: skip
+    run = EnumeratedRun(
+        rows(H), rows(problem.b), tuple(map(float, shares)), tuple(map(float, start)), tuple(rates), algorithm.tau, T,
+        (still, still), None if problem.M == K else K
+    )  # fmt: skip
     return _followed(run)
 
 

@@ -186,7 +186,7 @@ class Masked:
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class ChoiceLaw:
     """The choices of a round, C orders and coins, as random coefficients w_c of the map that each makes.
 
     coins   (C,); None: the round draws none
@@ -200,7 +200,7 @@ class Law:
     root: Array | None = None
 
     @classmethod
-    def of(cls, orders: Iterable[tuple[int, ...]]) -> Law:
+    def of(cls, orders: Iterable[tuple[int, ...]]) -> ChoiceLaw:
         """One of these, all equally likely.  Raises ValueError for more than 3000."""
         some = np.array(list(islice(orders, _MOST + 1)))
         if len(some) > _MOST:
@@ -225,7 +225,7 @@ def weighed(weights: Array, maps: Array) -> Array:
     return (weights @ flat).reshape(*maps.shape[:2], len(weights), *maps.shape[3:])
 
 
-def coins_of(problem: Problem, algorithm: Algorithm) -> Law | None:
+def coins_of(problem: Problem, algorithm: Algorithm) -> ChoiceLaw | None:
     """The law of the coin that all clients share; None: the algorithm draws none.
 
     Raises ValueError where there are more than 3000 numbers of local steps.
@@ -251,7 +251,7 @@ def coins_of(problem: Problem, algorithm: Algorithm) -> Law | None:
             coins = np.cumsum(chances) - chances / 2
         case _:
             return None
-    return Law(np.tile(np.arange(problem.M), (len(coins), 1)), coins, chances)
+    return ChoiceLaw(np.tile(np.arange(problem.M), (len(coins), 1)), coins, chances)
 
 
 def assignments(clients: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -264,7 +264,7 @@ def assignments(clients: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tupl
             yield first + rest
 
 
-def affine_basis(M: int, sizes: Sequence[int]) -> tuple[Law, Callable[[Any], Array]]:
+def affine_basis(M: int, sizes: Sequence[int]) -> tuple[ChoiceLaw, Callable[[Any], Array]]:
     """Orders whose assignments of clients to groups are an affine basis of all, and the weights of other orders in it.
 
     A map that is affine in the assignment is the weighted sum of the maps of the basis.  With I_gm = 1 if client m is in
@@ -294,5 +294,5 @@ def affine_basis(M: int, sizes: Sequence[int]) -> tuple[Law, Callable[[Any], Arr
     values, vectors = np.linalg.eigh((np.diag(size) - np.outer(size, size) / M) / max(1, M - 1))
     root = np.kron(vectors * np.sqrt(np.maximum(values, 0)), np.eye(M) - 1 / M)
     root = root[:, np.abs(root).max(0) > LINEAR]
-    law = Law(np.array(orders), None, mean, weights[:, :-1] @ root)
+    law = ChoiceLaw(np.array(orders), None, mean, weights[:, :-1] @ root)
     return law, lambda some: np.array([weights @ assigned(order) for order in some])

@@ -40,8 +40,8 @@ from fedtheory.simulations.exact.blocks import Blocks, second_moment, turned, wh
 from fedtheory.simulations.exact.given import (
     LINEAR,
     ROUNDING,
+    ChoiceLaw,
     Given,
-    Law,
     Masked,
     Noise,
     OneNoise,
@@ -86,7 +86,7 @@ class Maps:
     layout   of the memories after the round
     """
 
-    law: Law
+    law: ChoiceLaw
     z: Array
     noise: Array
     moved: Array
@@ -177,7 +177,7 @@ class _Scheme:
 
     def run(
         self,
-        law: Law,
+        law: ChoiceLaw,
         number: int,
         x: Array,
         layout: Layout,
@@ -234,21 +234,21 @@ class _Scheme:
         """An input x, noise and masks without any structure, and the draws of a round."""
         M, d = self.problem.M, self.problem.d
         x = np.cos(1 + np.arange(_ends(layout)[-1] * d)).reshape(1, -1, d)
-        law = coins_of(self.problem, self.algorithm) or Law.of([tuple(range(M))])
+        law = coins_of(self.problem, self.algorithm) or ChoiceLaw.of([tuple(range(M))])
         draws = self.run(law, number, x, layout).draws
         given: dict[str, Any] = {"noise": any_noise}
         if self.masks is not None:
             given["factor"] = np.cos(2 + np.arange(M * d)).reshape(1, M, d)
         return x, given, draws
 
-    def law(self, number: int, layout: Layout) -> Law:
+    def law(self, number: int, layout: Layout) -> ChoiceLaw:
         """The law of the choices of a round."""
         known, M = coins_of(self.problem, self.algorithm), self.problem.M
         if known is not None:
             return known
         if _lasting(self.problem, self.algorithm) > 1:  # cohorts take turns
             S = self.algorithm.participants(self.problem)
-            return Law.of(assignments(tuple(range(M)), [S] * (M // S)))
+            return ChoiceLaw.of(assignments(tuple(range(M)), [S] * (M // S)))
         return _once(_law, self, number, tuple(layout.items()))
 
     def maps(self, number: int, layout: Layout) -> Maps:
@@ -710,7 +710,7 @@ def _generic(algorithm: Any, M: int, d: int, weights: Any, phi: float | None, ba
 @lru_cache(maxsize=256)
 def _law(
     algorithm: Any, M: int, d: int, weights: Any, phi: float | None, number: int, layout: tuple[tuple[str, Any], ...]
-) -> Law:
+) -> ChoiceLaw:
     """The law of the choices of a round, as far as the round's result depends on them.
 
     Positions of the drawn order are in one group if nothing depends on which of the group's clients has which.  Few
@@ -721,14 +721,14 @@ def _law(
     if len(draws.drawn) > 1:
         raise ValueError(f"{type(algorithm).__name__} draws clients twice in a round: expected one order")
     if not draws.drawn:
-        return Law.of([tuple(range(M))])
+        return ChoiceLaw.of([tuple(range(M))])
     ((clients, sampled),) = draws.drawn
     if sampled == 1:
-        return Law.of((m,) for m in range(clients))
+        return ChoiceLaw.of((m,) for m in range(clients))
 
     def results(orders: Any, number: int = number) -> list[Array]:
         """The next z, and the drift, for each order."""
-        one = Law(np.array(orders), None, np.ones(len(orders)))
+        one = ChoiceLaw(np.array(orders), None, np.ones(len(orders)))
         found = scheme.run(one, number, x, shapes, slopes=True, **given)
         return [found.z.reshape(len(orders), -1), (found.moved[0] ** 2).sum((1, 2))]
 
@@ -752,7 +752,7 @@ def _law(
         basis, others = results(affine.orders), results(orders)
         if same(others, [weigh(orders) @ values for values in basis]).all():
             return affine
-    return Law.of(assignments(tuple(range(clients)), sizes))
+    return ChoiceLaw.of(assignments(tuple(range(clients)), sizes))
 
 
 @lru_cache(maxsize=256)
@@ -761,7 +761,7 @@ def _steady(
 ) -> bool:
     """Whether rounds with other numbers do the same, with the same draws."""
     scheme, shapes = _generic(algorithm, M, d, weights, phi), dict(layout)
-    law = coins_of(scheme.problem, algorithm) or Law.of([tuple(range(M))])
+    law = coins_of(scheme.problem, algorithm) or ChoiceLaw.of([tuple(range(M))])
     x, given, _ = scheme.generic(0, shapes)
     first, *others = (scheme.run(law, number, x, shapes, slopes=True, **given).z for number in (0, 1, 2, 5))
     return all((np.abs(other - first) <= LINEAR * np.abs(first).max()).all() for other in others)
@@ -772,7 +772,7 @@ def _turns(algorithm: Any, M: int, d: int, weights: Any, phi: float | None) -> b
     """Whether a round in turned coordinates is the turned round: tried on one input without any structure."""
     basis = np.linalg.qr(np.cos(np.arange(d * d) ** 2).reshape(d, d))[0]
     straight, turned = (_generic(algorithm, M, d, weights, phi, some) for some in (None, basis))
-    law = coins_of(straight.problem, algorithm) or Law.of([tuple(range(M))])
+    law = coins_of(straight.problem, algorithm) or ChoiceLaw.of([tuple(range(M))])
     if straight.masks is not None and any(np.ptp(moments) > 0 for moments in straight.masks):
         return False  # the entries of a mask differ
     layout: Layout = {}
@@ -938,7 +938,7 @@ def _apart(maps: Maps) -> Maps:
         apart[name] = values.reshape(E, B * C, 1, *shape)
     for name in ("heard", "of_noise"):
         apart[name] = np.repeat(getattr(maps, name), len(maps.law.mean), axis=1)
-    return replace(maps, law=Law.of([(0,)]), **apart)
+    return replace(maps, law=ChoiceLaw.of([(0,)]), **apart)
 
 
 def _merged(mean: Array, covariance: Array, probability: Array) -> tuple[Array, Array]:

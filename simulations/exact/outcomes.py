@@ -49,7 +49,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Drawn(RandomVector):
+class DrawnVector(RandomVector):
     """A random vector; its weights are `Outcomes`, and a constant has a single column."""
 
     def at(self, outcomes: Outcomes) -> Numbers:
@@ -68,7 +68,7 @@ class Drawn(RandomVector):
         mine, others = self.weights, other.weights
         if mine is others:
             return self.values, other.values, mine
-        assert isinstance(other, Drawn)
+        assert isinstance(other, DrawnVector)
         later = others if mine.depth < others.depth else mine
         return self.at(later), other.at(later), later
 
@@ -83,4 +83,4 @@ class Drawn(RandomVector):
     def mean(self) -> list[Any]:
         """The expectation of each entry."""
         one = 0 * self.values[:1, :1] + 1
-        return [entry @ Drawn(one, self.weights) for entry in self.coordinates]
+        return [entry @ DrawnVector(one, self.weights) for entry in self.coordinates]

@@ -127,7 +127,7 @@ class At(Protocol):
         """The gradient."""
 
 
-class Function(Protocol):
+class ClientFunction(Protocol):
     """A client's function."""
 
     def at(self, x: Any) -> At:
@@ -137,7 +137,7 @@ class Function(Protocol):
 class _Mean:
     """The mean of functions at a point, by their weights; computed where it is asked for."""
 
-    def __init__(self, functions: Sequence[Function], x: Any, weights: Sequence[Any] | None) -> None:
+    def __init__(self, functions: Sequence[ClientFunction], x: Any, weights: Sequence[Any] | None) -> None:
         self.x, self.points, self.weights = x, [function.at(x) for function in functions], weights
 
     @cached_property
@@ -167,14 +167,14 @@ def _sum(items: Sequence[Any]) -> Any:
 # --------------------------------------------------------------------------------------------------------- the trace
 
 
-class Step(NamedTuple):
+class TraceStep(NamedTuple):
     """A local step of a client: its turn among the round's clients 1 ... S, k = 0, 1 ... in this turn, its function, and
     where it is; its stochastic gradient is the gradient there plus the noise."""
 
     turn: int
     k: int
     client: int
-    function: Function
+    function: ClientFunction
     point: At
     noise: Any
 
@@ -208,11 +208,11 @@ class Trace:
     known           the quantities of the trace that were asked for
     """
 
-    functions: Sequence[Function]
+    functions: Sequence[ClientFunction]
     x: Any
     zero: Any
     end: Any
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     before: Mapping[str, Any] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
     coded: Sequence[tuple[Sequence[Any], Sequence[Any]]] = ()
@@ -226,7 +226,7 @@ class Trace:
         return self.known[quantity]
 
     @cached_property
-    def turns(self) -> Sequence[Sequence[Step]]:
+    def turns(self) -> Sequence[Sequence[TraceStep]]:
         """The steps of each turn."""
         return [[step for step in self.steps if step.turn == turn] for turn in sorted({s.turn for s in self.steps})]
 
@@ -248,11 +248,11 @@ class Trace:
         """F at x*."""
         return self.F(self.zero)
 
-    def at_x(self, step: Step) -> Any:
+    def at_x(self, step: TraceStep) -> Any:
         """The gradient of the step's client at x."""
         return step.function.at(self.x).gradient
 
-    def at_star(self, step: Step) -> Any:
+    def at_star(self, step: TraceStep) -> Any:
         """The gradient of the step's client at x*."""
         return step.function.at(self.zero).gradient
 
@@ -296,7 +296,7 @@ class _Turns(NamedTuple):
 
 
 @dataclass
-class _Draws:
+class _GivenDraws:
     """In place of `Draws`: order and coin are given, and each client that asks for draws has a turn."""
 
     M: int
@@ -336,19 +336,19 @@ def _not_given(name: str) -> Exception:
 
 
 @dataclass(eq=False)
-class _Problem:
+class _TraceProblem:
     """In place of a problem: every gradient that the round asks for becomes a step.
 
     apart  whether each coordinate of a vector has a cell of its own
     """
 
-    functions: Sequence[Function]
+    functions: Sequence[ClientFunction]
     noise: Noise
     apart: bool = False
     weights: NDArray[Any] | None = None
     d: int = 1
     name: str = "a trace"
-    made: list[Step] = field(default_factory=list)
+    made: list[TraceStep] = field(default_factory=list)
 
     @property
     def blocks(self) -> dict[str, slice]:
@@ -368,7 +368,7 @@ class _Problem:
 
         def step(lead: int, i: int, who: int, at: Any) -> Any:
             function, turn = self.functions[who], draw.first + i
-            found = Step(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k, at))
+            found = TraceStep(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k, at))
             if not lead:
                 self.made.append(found)
             return found.stochastic
@@ -426,7 +426,7 @@ def _exact(algorithm: Algorithm) -> Algorithm:
 
 def trace(
     algorithm: Algorithm,
-    functions: Sequence[Function],
+    functions: Sequence[ClientFunction],
     x: Any,
     zero: Any,
     eta: Any,
@@ -453,7 +453,11 @@ def trace(
     looks at entries.
     """
     shares = None if weights is None else np.array(weights)
-    problem, found, given = _Problem(functions, noise, apart, shares, len(_parts(x, apart))), _exact(algorithm), None
+    problem, found, given = (
+        _TraceProblem(functions, noise, apart, shares, len(_parts(x, apart))),
+        _exact(algorithm),
+        None,
+    )
     if coder is not None:
         given = _Compressor(coder, zero)
         object.__setattr__(found, "compressor", given)
@@ -462,7 +466,7 @@ def trace(
         {name: _cells(value, apart) for name, value in (memory or {}).items()},
     )
     step[0, 0, 0] = eta
-    draws = _Draws(len(functions), order, number, coin)
+    draws = _GivenDraws(len(functions), order, number, coin)
     try:
         end = found.round(problem, _cells(x, apart), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
         after = {name: _vectors(values, zero, apart) for name, values in kept.items()}
@@ -545,7 +549,7 @@ class _AtVector:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class OrderOutcomes:
     """All orders of the clients, each with its chance; the noise is in the random vectors."""
 
     chances: Sequence[Any]
@@ -569,7 +573,7 @@ def round_in_numbers(
     sigma2: Any,
     bend: Sequence[Any] = (),
     law: str = LAWS[0],
-) -> Outcomes:
+) -> OrderOutcomes:
     """One round from x, of F_m(y) = y'H_m y / 2 + b_m'y with the minimiser 0 of their mean; exact for Fractions.
 
     algorithm  SFL or PFL, or another without memory whose S participating clients make K local steps each; its own step size
@@ -610,7 +614,7 @@ def round_in_numbers(
     def noise(client: int, turn: int, k: int, at: RandomVector) -> RandomVector:
         return errors[k if law == "shared" else (turn - 1) * K + k]
 
-    return Outcomes(
+    return OrderOutcomes(
         [(nothing + times) / sum(orders.values()) for times in orders.values()],
         [trace(algorithm, functions, start, zero, eta, order, noise) for order in orders],
     )

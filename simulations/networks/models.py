@@ -186,7 +186,7 @@ def blocks(name: str, module: nn.Module) -> tuple[tuple[int, ...], int]:
 # ----------------------------------------------------------------------------------------- layers
 
 
-class Sum(nn.Module):
+class Residual(nn.Module):
     """path(x) + shortcut(x)."""
 
     def __init__(self, path: nn.Module, shortcut: nn.Module) -> None:
@@ -323,7 +323,7 @@ def _residual(
             second=_sequence(**conv(width, width)),
         )
         shortcut = _sequence(**conv(channels, width, kernel=1, stride=2)) if grows else nn.Identity()
-        stages[f"block{number}"] = _sequence(sum=Sum(path, shortcut), relu=nn.ReLU())
+        stages[f"block{number}"] = _sequence(sum=Residual(path, shortcut), relu=nn.ReLU())
         channels = width
     stages["classifier"] = _sequence(
         mean=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), linear=nn.Linear(channels, classes, bias=bias)
@@ -347,8 +347,8 @@ def _vision_transformer(
     for number in range(1, depth + 1):
         perceptron = {"widen": nn.Linear(width, 4 * width), "gelu": nn.GELU(), "narrow": nn.Linear(4 * width, width)}
         stages[f"encoder{number}"] = _sequence(
-            attention=Sum(_sequence(norm=layer_norm(), heads=_Attention(width, heads)), nn.Identity()),
-            perceptron=Sum(_sequence(norm=layer_norm(), **perceptron), nn.Identity()),
+            attention=Residual(_sequence(norm=layer_norm(), heads=_Attention(width, heads)), nn.Identity()),
+            perceptron=Residual(_sequence(norm=layer_norm(), **perceptron), nn.Identity()),
         )
     stages["classifier"] = _sequence(norm=layer_norm(), token=_ClassToken(), linear=nn.Linear(width, classes))
     return stages

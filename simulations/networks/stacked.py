@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from fedtheory.simulations.networks.models import Sum
+from fedtheory.simulations.networks.models import Residual
 
 _LAYERS = (
     nn.Conv2d, nn.BatchNorm2d, nn.GroupNorm, nn.ReLU, nn.MaxPool2d, nn.AdaptiveAvgPool2d, nn.Flatten, nn.Linear,
-    nn.Identity, nn.Sequential, Sum,
+    nn.Identity, nn.Sequential, Residual,
 )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def _through(
             for child, part in layer.named_children():
                 x = _through(part, f"{name}{child}.", of, x, models, kept)
             return x
-        case Sum():
+        case Residual():
             path, shortcut = (
                 _through(part, f"{name}{child}.", of, x, models, kept) for child, part in layer.named_children()
             )

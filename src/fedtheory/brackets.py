@@ -18,7 +18,7 @@ from fedtheory.bounds import worst_cases
 from fedtheory.figures import files
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import every_record, scenes
-from fedtheory.theory.proofs.scenes import Rounds
+from fedtheory.theory.proofs.scenes import PaperScenes
 from fedtheory.theory.proofs.tight import NotSolved, Programme, Unbounded, tight
 from fedtheory.theory.readings import additions
 from fedtheory.theory.statement import Statement, Status
@@ -39,7 +39,7 @@ def needed(paper: str) -> Iterator[tuple[str, Programme]]:
             yield f"{statement.id}, {case.told}: {scenes.START}", search.above
 
 
-def _read(statement: Statement, rounds: Rounds) -> Iterator[Statement]:
+def _read(statement: Statement, rounds: PaperScenes) -> Iterator[Statement]:
     """The statement as listed, and, if that is refuted, with all that the standard of charity reads into it."""
     yield statement
     added = additions(statement)

@@ -10,7 +10,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import certificates, scenes
 from fedtheory.theory.proofs.argument import Argument
 from fedtheory.theory.proofs.arithmetic import Recording, recorded
-from fedtheory.theory.proofs.composition import Theorem, theorems
+from fedtheory.theory.proofs.composition import CoqTheorem, theorems
 from fedtheory.theory.readings import judge
 from fedtheory.theory.statement import EvidenceKind, Premise, Status, Verdict
 
@@ -29,7 +29,7 @@ class Composed:
 
     statement: str
     kind: EvidenceKind
-    theorems: tuple[Theorem, ...]
+    theorems: tuple[CoqTheorem, ...]
     premises: tuple[Premise, ...]
     without: str
 

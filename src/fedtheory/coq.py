@@ -29,7 +29,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import algorithms, every_lemma, every_record, kernel, library, premises, scenes, squares
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.certificates import Certificate, read, write as write_certificates
-from fedtheory.theory.proofs.composition import Theorem
+from fedtheory.theory.proofs.composition import CoqTheorem
 from fedtheory.theory.proofs.coq import lemma
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent
@@ -70,7 +70,7 @@ class Accepted:
 
 
 @dataclass(frozen=True)
-class Record:
+class CoqRecord:
     """What Coq's kernel has accepted of a paper.
 
     steps      digests of steps
@@ -85,24 +85,24 @@ class Record:
     every: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def record_of(paper: str) -> Record:
+def record_of(paper: str) -> CoqRecord:
     """A paper's record; an empty one if it has none."""
     file = _file(paper, "coq.json")
-    return _read(file) if file.exists() else Record()
+    return _read(file) if file.exists() else CoqRecord()
 
 
 @cache
-def _read(file: Path) -> Record:
+def _read(file: Path) -> CoqRecord:
     data = json.loads(file.read_text())
     theorems = {
         name: Accepted(**{**one, "premises": tuple((kind, said) for kind, said in one["premises"])})
         for name, one in data["theorems"].items()
     }
     every = {name: (told, lemma) for name, (told, lemma) in data["every"].items()}
-    return Record(frozenset(data["steps"]), theorems, data["constants"], every)
+    return CoqRecord(frozenset(data["steps"]), theorems, data["constants"], every)
 
 
-def _write(paper: str, record: Record) -> None:
+def _write(paper: str, record: CoqRecord) -> None:
     parts = {
         "steps": ("[]", [json.dumps(digest) for digest in sorted(record.steps)]),
         "theorems": ("{}", [f'"{name}": {json.dumps(asdict(one))}' for name, one in sorted(record.theorems.items())]),
@@ -369,13 +369,13 @@ def _keep(paper: str, found: Mapping[str, Certificate]) -> None:
         write_certificates(partial, found)
 
 
-def _unlisted(theorem: Theorem, assumed: Iterable[str]) -> str:
+def _unlisted(theorem: CoqTheorem, assumed: Iterable[str]) -> str:
     """What a theorem rests on that is no hypothesis of it, in words; empty if there is nothing."""
     found = premises.unlisted(theorem, assumed)
     return f"rests on {', '.join(sorted(found))}" if found else ""
 
 
-def _accepted(proof: Composed, theorem: Theorem, assumed: Iterable[str]) -> Accepted:
+def _accepted(proof: Composed, theorem: CoqTheorem, assumed: Iterable[str]) -> Accepted:
     numbers = premises.instance(theorem)
     instance = None if numbers is None else {name: str(value) for name, value in numbers.items()}
     rests_on = tuple(sorted(premises.premises(theorem, assumed)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from pandas import DataFrame
 
-    from fedtheory.figures.gallery import Drawn, Tabled
+    from fedtheory.figures.gallery import FigureData, Tabled
     from fedtheory.tasks import Workshop
     from fedtheory.theory.statement import Statement
     from fedtheory.verification import Checked
@@ -133,7 +133,7 @@ def figure(name: str, full: bool = False) -> Figure:
     return Figure(name, full, getattr(drawn, "canvas", None), drawn.data, getattr(drawn, "html", None))
 
 
-def _drawn(name: str, full: bool) -> Drawn | Tabled:
+def _drawn(name: str, full: bool) -> FigureData | Tabled:
     import matplotlib as mpl
 
     from fedtheory.figures import gallery

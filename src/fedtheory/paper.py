@@ -365,11 +365,11 @@ class OwnPaper(Paper):
         self.arenas.append(OwnArena(Arena(statement.id, name, problem, made, rounds, **about)))
         return self.arenas[-1]
 
-    def check(self, *statements: Statement, full: bool = False) -> Report:
+    def check(self, *statements: Statement, full: bool = False) -> PaperVerdicts:
         """The verdicts of all claims, or of some: units, exact search, worst cases, proofs, runs; lines against code."""
         from fedtheory.verification import verify
 
-        return Report(tuple(verify([s.id for s in statements or self._claims], full)))
+        return PaperVerdicts(tuple(verify([s.id for s in statements or self._claims], full)))
 
     @property
     def _claims(self) -> list[Statement]:
@@ -459,7 +459,7 @@ def _of_round(statement: Statement, full: bool) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Report:
+class PaperVerdicts:
     """The verdicts of a paper's statements."""
 
     checked: tuple[Any, ...]

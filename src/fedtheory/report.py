@@ -35,7 +35,7 @@ class Supported:
 
 
 @dataclass(frozen=True)
-class Error:
+class ErratumVerdicts:
     """An erratum, with the verdicts on the printed statement and on the corrected one, if there is one."""
 
     erratum: Erratum
@@ -55,7 +55,7 @@ class Error:
 
 
 @dataclass(frozen=True)
-class Best:
+class BestConstant:
     """The best factor of a term of an inequality: between two ends, at these numbers."""
 
     checked: Checked
@@ -107,10 +107,13 @@ class PaperReport:
         return [Supported(one, self.paper, checked) for one, checked in some if checked.against]
 
     @property
-    def errors(self) -> list[Error]:
+    def errors(self) -> list[ErratumVerdicts]:
         """The errata, the gravest first."""
         ordered = sorted(self.paper.errata, key=lambda e: SEVERITIES.index(e.severity))
-        return [Error(e, self.by_id[e.statement], self.by_id[e.corrected] if e.corrected else None) for e in ordered]
+        return [
+            ErratumVerdicts(e, self.by_id[e.statement], self.by_id[e.corrected] if e.corrected else None)
+            for e in ordered
+        ]
 
     @property
     def refuted(self) -> dict[Severity | None, list[Checked]]:
@@ -149,14 +152,14 @@ class PaperReport:
         return [c for c in self.printed if c.statement.repair]
 
     @property
-    def best(self) -> list[Best]:
+    def best(self) -> list[BestConstant]:
         """Best constants, term by term; a statement's sharper forms follow it."""
         sharpened = {c.statement.sharpens for c in self.checked}
         after = {id_: [c for c in self.checked if c.statement.sharpens == id_] for id_ in sharpened}
         first = [c for c in self.checked if not c.statement.sharpens]
         beside = [one for c in first for one in (c, *after.get(c.statement.id, []))]
         bounds = [c for c in beside if isinstance(c.statement.claim, Bound) and c.statement.claim.sign != "="]
-        return [Best(c, term, at, ends) for c in bounds for term, (at, ends) in least_room(c).items()]
+        return [BestConstant(c, term, at, ends) for c in bounds for term, (at, ends) in least_room(c).items()]
 
     @property
     def in_coq(self) -> list[InCoq]:

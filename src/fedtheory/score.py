@@ -143,7 +143,7 @@ def totals(several: Iterable[Score]) -> dict[str, tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Noticed:
+class ScoreCount:
     """How many changes of statements are noticed, by the verdicts of `SCORED`.
 
     rows       part that is changed -> for each verdict (changes noticed, changes)
@@ -157,7 +157,7 @@ class Noticed:
     of: int
 
 
-def noticed(checked: Iterable[Checked], scores: Mapping[str, Score]) -> Noticed:
+def noticed(checked: Iterable[Checked], scores: Mapping[str, Score]) -> ScoreCount:
     """The changes of these statements, counted."""
     chosen = [c.statement.id for c in checked if c.status in SCORED]
     own = [[s for id_ in chosen if (s := scores.get(id_)) and s.verdict is verdict] for verdict in SCORED]
@@ -166,7 +166,7 @@ def noticed(checked: Iterable[Checked], scores: Mapping[str, Score]) -> Noticed:
     names = {**{part: part for part in parts}, "all": "**all parts**", MEASURED: "measured numbers"}
     rows = {name: [one.get(part, (0, 0)) for one in found] for part, name in names.items()}
     undecided = [sum(len(s.undecided) for s in some) for some in own]
-    return Noticed(rows, undecided, sum(map(len, own)), len(chosen))
+    return ScoreCount(rows, undecided, sum(map(len, own)), len(chosen))
 
 
 def batched(items: Sequence[Checked], size: int) -> Iterator[Sequence[Checked]]:

@@ -36,7 +36,7 @@ from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.theory.names import unknown as unknown_name
 
 if TYPE_CHECKING:
-    from fedtheory.figures.gallery import Drawn
+    from fedtheory.figures.gallery import FigureData
 
 _ROUNDING = 1e-12  # relative to the mean: a smaller spread counts as 0
 _SHOWN = {
@@ -539,7 +539,7 @@ def summary(dataset: xr.Dataset, level: float = 0.0) -> list[dict[str, Any]]:
     return rows
 
 
-def plot(asked: Asked, found: Sequence[Found]) -> Drawn:
+def plot(asked: Asked, found: Sequence[Found]) -> FigureData:
     """All algorithms and step sizes in one figure."""
     from fedtheory.bounds.communication import cost
     from fedtheory.figures.simulated import Curve, draw

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from fedtheory.bounds.fedbat.rounds import ROUNDS
-from fedtheory.bounds.trials.cases import Case, Vector, compared, known_at, substituted
+from fedtheory.bounds.trials.cases import Case, ExactVector, compared, known_at, substituted
 from fedtheory.bounds.trials.claims import exact, rescaled, unassumed
 from fedtheory.simulations.exact.rational import Fraction as Gmp
 from fedtheory.theory import catalogue
@@ -45,12 +45,12 @@ def test_a_comparison_is_exact_only_without_floats() -> None:
     assert "2 exact comparisons" in compared(claim, [exact, exact], "").says
     assert "2 comparisons in floating point" in compared(claim, [exact, floats], "").says
     equal = Relations((sympy.Eq(x, y),))
-    vectors = Case("", {"x": Vector((Fraction(1), Fraction(0))), "y": Vector((Fraction(1), Fraction(0)))})
+    vectors = Case("", {"x": ExactVector((Fraction(1), Fraction(0))), "y": ExactVector((Fraction(1), Fraction(0)))})
     assert "1 exact comparisons" in compared(equal, [vectors], "").says
 
 
 def test_an_operator_is_known_at_one_point_alone() -> None:
-    x, value = Vector((Fraction(1), Fraction(2))), Vector((Fraction(3), Fraction(0)))
+    x, value = ExactVector((Fraction(1), Fraction(2))), ExactVector((Fraction(3), Fraction(0)))
     assert known_at(x, value).value(1 * x) == value
     with pytest.raises(ValueError, match=r"the operator at \(2, 4\): expected it at \(1, 2\)"):
         known_at(x, value).value(2 * x)

@@ -10,7 +10,7 @@ import sympy
 from admissible import BOUNDS, admissible
 from hypothesis import given, settings, strategies as st
 
-from fedtheory.bounds import ConditionViolated, Value, evaluate
+from fedtheory.bounds import BoundValue, ConditionViolated, evaluate
 from fedtheory.bounds.evaluation import compiled, formula
 from fedtheory.theory import catalogue
 from fedtheory.theory.catalogue import UnknownName
@@ -69,7 +69,7 @@ def test_arrays_broadcast_to_the_scalars(id_: str) -> None:
 
 def test_a_scalar_gives_python_numbers() -> None:
     found = evaluate(ID, **GOOD)
-    assert isinstance(found, Value) and type(found.value) is float
+    assert isinstance(found, BoundValue) and type(found.value) is float
     assert list(found.terms) == ["optimisation", "noise", "noise_drift", "heterogeneity"]
     assert all(type(t) is float for t in found.terms.values()) and found.admissible is True
 

@@ -10,9 +10,9 @@ import pytest
 from sympy import Eq, Ne, Symbol
 
 from fedtheory.bounds.fedbat.checks import evidence
-from fedtheory.bounds.fedbat.checks.listings import Setting, settings
+from fedtheory.bounds.fedbat.checks.listings import LayeredRun, settings
 from fedtheory.bounds.fedbat.checks.replay import Replay, layered
-from fedtheory.bounds.trials.cases import Case, Vector, compared, number, relations, root
+from fedtheory.bounds.trials.cases import Case, ExactVector, compared, number, relations, root
 from fedtheory.bounds.trials.listings import Undefined, Unreadable, blocks
 from fedtheory.simulations.algorithms.fedbat import VARIANTS, FedBAT
 from fedtheory.theory import catalogue
@@ -66,7 +66,7 @@ def test_a_symbol_without_a_value_is_an_error(id_: str) -> None:
 
 
 def test_exact_vectors() -> None:
-    x, y = Vector((Fraction(3), Fraction(4))), Vector((Fraction(1, 2), Fraction(0)))
+    x, y = ExactVector((Fraction(3), Fraction(4))), ExactVector((Fraction(1, 2), Fraction(0)))
     assert 0 + x == x and (x - y).entries == (Fraction(5, 2), 4)
     assert abs(x) ** 2 == 25 and abs(x) == 5.0 and root(2) ** 2 == 2 and root(2) ** 3 == pytest.approx(2 * 2**0.5)
     assert str(Fraction(1, 2) * y) == "(1/4, 0)"
@@ -165,7 +165,7 @@ def test_each_listing_is_its_own_variant(id_: str, variant: str) -> None:
     """And not the other: printed and corrected differ in what they do."""
     claim = catalogue.find(f"fedbat.{id_}").claim
     assert isinstance(claim, Listing)
-    setting = Setting(2, Fraction(1, 2), 6.0, 2, True)
+    setting = LayeredRun(2, Fraction(1, 2), 6.0, 2, True)
 
     def last(build: Callable[..., object]) -> np.ndarray:
         return list(setting.replay(build).history())[-1].after

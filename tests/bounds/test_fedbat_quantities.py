@@ -15,7 +15,7 @@ from fedtheory.bounds.fedbat.rounds import measured
 from fedtheory.simulations.algorithms.fedbat import FedBAT
 from fedtheory.simulations.binarisation import law
 from fedtheory.simulations.draws import Draw, Draws
-from fedtheory.simulations.exact.enumerated import Run, rounds
+from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
 from fedtheory.simulations.problems.quadratic import Quadratic
 
 F = Fraction
@@ -27,14 +27,14 @@ def vectors(*rows: Any) -> tuple[Point, ...]:
     return tuple(tuple(map(F, row)) for row in rows)
 
 
-def a_run(h: Any, b: Any, w0: Any, tau: int, steps: int, **other: Any) -> Run:
+def a_run(h: Any, b: Any, w0: Any, tau: int, steps: int, **other: Any) -> EnumeratedRun:
     """Shares alike, a constant learning rate of 1/4 and no noise, unless told otherwise."""
     h, b = vectors(*h), vectors(*b)
     nothing = vectors(*[[0] * len(w0)] * len(h))
     given: dict[str, Any] = {
         "p": (F(1, len(h)),) * len(h), "rates": (F(1, 4),) * (steps + tau), "noise": (nothing, nothing),
     } | other  # fmt: skip
-    return Run(h, b, w0=tuple(map(F, w0)), tau=tau, steps=steps, **given)
+    return EnumeratedRun(h, b, w0=tuple(map(F, w0)), tau=tau, steps=steps, **given)
 
 
 def falling(rate: Any, by: int, count: int) -> tuple[Fraction, ...]:
@@ -72,7 +72,7 @@ def test_fractions_in_fractions_out(name: str) -> None:
                 assert isinstance(number, int) if whole else isinstance(number, numbers.Rational), symbol
 
 
-def rough(run: Run) -> Run:
+def rough(run: EnumeratedRun) -> EnumeratedRun:
     def low(v: Any) -> Any:
         return tuple(map(low, v)) if isinstance(v, tuple) else float(v)
 
@@ -134,7 +134,7 @@ def test_one_binarisation(w: Any) -> None:
 class Noisy:
     """A run's quadratics, with its noise."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: EnumeratedRun) -> None:
         H = np.array([np.diag([float(v) for v in row]) for row in run.h])
         b = np.array([[float(v) for v in row] for row in run.b])
         alike = len(set(run.p)) == 1
@@ -164,7 +164,7 @@ OF_ALGORITHM = {
 }
 
 
-def models(run: Run, **settings: Any) -> np.ndarray:
+def models(run: EnumeratedRun, **settings: Any) -> np.ndarray:
     """The server's models after the run's steps, (COUNT, d), by the algorithm."""
     falls = run.rates[0] / run.rates[1] - 1  # 1 over what the learning rates fall by
     given: dict[str, Any] = {"K": run.K, "phi": 0.0, "step_size": "max", "gamma": float(1 / falls) if falls else None}
@@ -177,7 +177,7 @@ def models(run: Run, **settings: Any) -> np.ndarray:
     return np.asarray(x[0])
 
 
-def errors(run: Run, w: np.ndarray) -> list[float]:
+def errors(run: EnumeratedRun, w: np.ndarray) -> list[float]:
     """How many standard errors the mean model, E F(w_T) and E||w_T - w*||^2 are from the exact ones."""
     problem: Any = Noisy(run)
     row = measured(run)[-1]
@@ -226,7 +226,9 @@ def test_a_function_that_is_no_quadratic() -> None:
     zero = (((F(0),),), ((F(0),),))
     for slope, star, least in ((F(1), F(-2), F(-1)), (F(-1), F(1, 2), F(-1, 4))):
         for start in (F(-3), F(3)):
-            run = Run(((F(1, 2),),), ((slope,),), (F(1),), (start,), (F(1, 4),) * 3, 1, 1, zero, bend=((F(3, 2),),))
+            run = EnumeratedRun(
+                ((F(1, 2),),), ((slope,),), (F(1),), (start,), (F(1, 4),) * 3, 1, 1, zero, bend=((F(3, 2),),)
+            )
             assert run.curvatures == [F(1, 2), F(2)]
             (row,) = measured(run)
             curvature = F(2) if start > 0 else F(1, 2)

@@ -13,7 +13,7 @@ import sympy
 from sympy import Eq, Ge, Le, Rational
 
 from fedtheory.bounds.fedbat.rounds import ROUNDS, cases, drawn, ends, evidence, fits, form_of, measured
-from fedtheory.simulations.exact.enumerated import Run
+from fedtheory.simulations.exact.enumerated import EnumeratedRun
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.symbols import G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
 from fedtheory.theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
@@ -141,7 +141,7 @@ def parsed(text: str) -> Any:
     return tuple(parts)
 
 
-def of_witness(w: Any) -> Run:
+def of_witness(w: Any) -> EnumeratedRun:
     """The run that a witness tells."""
     h, b, p, w0 = (parsed(w[name]) for name in ("h", "b", "p", "w_0"))
     told, steps = parsed(w["eta_0, eta_1 ..."]), w["steps"]
@@ -152,7 +152,9 @@ def of_witness(w: Any) -> Run:
         constant, slope = w["noise"].removeprefix("+-(").removesuffix(" w)").split(" + ")
         noise = (parsed(constant), parsed(slope))
     common = tuple(one for one in w.get("drawn by all clients together", "").split(", ") if one)
-    return Run(h, b, p, w0, rates, w["tau"], steps, noise, w.get("K"), parsed(w["bend"]) if "bend" in w else (), common)
+    return EnumeratedRun(
+        h, b, p, w0, rates, w["tau"], steps, noise, w.get("K"), parsed(w["bend"]) if "bend" in w else (), common
+    )
 
 
 def exactly(value: Any) -> sympy.Expr:
@@ -212,7 +214,7 @@ def test_witnesses_by_hand(name: str) -> None:
 # --- Conditions, settings, determinism -------------------------------------------------------------------------------
 
 
-def some(id_: str, every: int = 11) -> list[Run]:
+def some(id_: str, every: int = 11) -> list[EnumeratedRun]:
     to = form_of(catalogue.find(id_))[0]
     return list(ROUNDS.family(to, False))[::every]
 

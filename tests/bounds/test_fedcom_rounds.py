@@ -13,19 +13,10 @@ import sympy
 from sympy import Rational
 
 from fedtheory.bounds.fedcom.rounds import ENDS, ROUNDS, cases, evidence, family, form_of, known_symbols
-from fedtheory.bounds.fedcom.runs import Run, rows
+from fedtheory.bounds.fedcom.runs import FedCOMGATERun, rows
 from fedtheory.bounds.trials.claims import exp_above
 from fedtheory.theory import catalogue
-from fedtheory.theory.fedcom.symbols import (
-    L,
-    a_next,
-    eta,
-    m,
-    message_sq,
-    mu,
-    q,
-    tau,
-)
+from fedtheory.theory.fedcom.symbols import L, a_next, eta, m, message_sq, mu, q, tau
 from fedtheory.theory.statement import Bound, Condition, Statement, Status, Verdict, at_most
 
 IDS = [one.statement for one in evidence() if one.kind == "search"]
@@ -101,7 +92,7 @@ def test_the_slack_is_the_limit(id_: str) -> None:
 # --- Witnesses -------------------------------------------------------------------------------------------------------
 
 
-def of_witness(w: Any) -> Run:
+def of_witness(w: Any) -> FedCOMGATERun:
     shared = w["coins"] == "one for all clients"
     h, b = (tuple(map(Fraction, w[name])) for name in ("h", "b"))
     numbers = {name: Fraction(w[name]) for name in ("w0", "q", "eta", "gamma")}
@@ -109,7 +100,9 @@ def of_witness(w: Any) -> Run:
     R = w["R"] if "R" in w else w["r"] + 1
     bend = tuple(map(Fraction, w.get("bend", ())))
     sigma_sq = Fraction(w["sigma^2"])
-    return Run(h=h, b=b, bend=bend, sigma_sq=sigma_sq, shared=shared, tau=w["tau"], alpha=alpha, R=R, **numbers)
+    return FedCOMGATERun(
+        h=h, b=b, bend=bend, sigma_sq=sigma_sq, shared=shared, tau=w["tau"], alpha=alpha, R=R, **numbers
+    )
 
 
 def by_hand(statement: Statement, found: Verdict) -> None:

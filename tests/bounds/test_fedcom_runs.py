@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtheory.bounds.fedcom.runs import Run, ldl, minimum, rows
+from fedtheory.bounds.fedcom.runs import FedCOMGATERun, ldl, minimum, rows
 
 HALF = Fraction(1, 2)
 OF_A_ROUND = {
@@ -31,9 +31,11 @@ TOTALS = {
 }  # fmt: skip
 
 
-def a_run(h: Any, b: Any, w0: Any, sigma_sq: int, q: Any, shared: bool, tau: int, R: int, **steps: Any) -> Run:
+def a_run(
+    h: Any, b: Any, w0: Any, sigma_sq: int, q: Any, shared: bool, tau: int, R: int, **steps: Any
+) -> FedCOMGATERun:
     given: dict[str, Any] = {"eta": Fraction(1, 3), "gamma": Fraction(3, 2), "alpha": Fraction(1)} | steps
-    return Run(
+    return FedCOMGATERun(
         tuple(map(Fraction, h)), tuple(map(Fraction, b)), Fraction(w0), Fraction(sigma_sq), Fraction(q), shared, tau,
         R=R, **given,
     )  # fmt: skip
@@ -63,7 +65,7 @@ RUNS = {
 # --- The listing, outcome by outcome ---------------------------------------------------------------------------------
 
 
-def outcomes(run: Run) -> Iterator[tuple[Fraction, np.ndarray, np.ndarray]]:
+def outcomes(run: FedCOMGATERun) -> Iterator[tuple[Fraction, np.ndarray, np.ndarray]]:
     """(probability, noises (R, m, tau), coins Z (R, m)): noises +-sigma; Z = 1+q with probability 1/(1+q), else 0."""
     sigma = {0: Fraction(0), 1: Fraction(1), 4: Fraction(2)}[int(run.sigma_sq)]
     signs = (1,) if run.law == "biased" else (-1, 1) if sigma else (0,)
@@ -81,7 +83,7 @@ def outcomes(run: Run) -> Iterator[tuple[Fraction, np.ndarray, np.ndarray]]:
             yield chance, xi * sigma, Z
 
 
-def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, Any]]:
+def replayed(run: FedCOMGATERun, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, Any]]:
     """One outcome of Algorithm 2 with damping, and what the atoms are the means of."""
     h, b, m, tau, eta = np.array(run.h), np.array(run.b), run.m, run.tau, run.eta
     bend = np.array(run.bend or [Fraction(0)] * m)

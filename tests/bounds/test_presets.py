@@ -21,7 +21,7 @@ from fedtheory.simulations.networks import images, models
 from fedtheory.simulations.networks.setup import Setup, from_table
 from fedtheory.tables import SIZES
 from fedtheory.theory import catalogue
-from fedtheory.theory.data_files import Entry
+from fedtheory.theory.data_files import DataEntry
 
 torch.set_num_threads(1)
 
@@ -337,7 +337,7 @@ FILE = {"lists": {"open": ["not printed"], "form": [["another form", "as proved"
 
 
 def declare(**entries: Any) -> Preset:
-    made = declared("sfl", {"table3": lambda: ()}, Entry("sfl/presets.toml", {**FILE, **entries}))
+    made = declared("sfl", {"table3": lambda: ()}, DataEntry("sfl/presets.toml", {**FILE, **entries}))
     return made[f"sfl.{next(iter(entries), 'table3')}"]()
 
 

@@ -17,7 +17,7 @@ from sympy import Rational, sqrt
 
 from fedtheory.bounds.sfl import rounds as exactly
 from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
-from fedtheory.bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, form_of, instances
+from fedtheory.bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, RoundInstance, cases, form_of, instances
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.trace import LAWS, round_in_numbers
 from fedtheory.simulations.problems.quadratic import Quadratic
@@ -218,7 +218,7 @@ def test_conditions_limit_the_step() -> None:
 # --- The search ------------------------------------------------------------------------------------------------------
 
 
-def rounds(name: str, M: int, S: int) -> list[Round]:
+def rounds(name: str, M: int, S: int) -> list[RoundInstance]:
     (to, *_) = form_of(catalogue.find(f"sfl.{name}"))
     return [one for one in ROUNDS.family(to, False) if (one.instance.M, one.instance.S) == (M, S)]
 

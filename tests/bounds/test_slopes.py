@@ -14,7 +14,7 @@ from fedtheory.bounds import papers, slopes
 from fedtheory.bounds.fedbcgd import rate_table as fedbcgd
 from fedtheory.bounds.fedcom import rate_table as fedcom
 from fedtheory.bounds.sfl import rate_table as sfl
-from fedtheory.bounds.slopes import Slope, Trial, in_words, least_rounds, rounds, term
+from fedtheory.bounds.slopes import Slope, SlopeSetting, in_words, least_rounds, rounds, term
 from fedtheory.bounds.trials import valleys
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.problems.kinked import Kinked
@@ -71,7 +71,7 @@ def test_other_printed_exponents_are_told() -> None:
 
 def test_least_rounds_of_gradient_descent() -> None:
     """F = x^2/2 and x' = (1 - eta)^K x: one round at eta = 1; with eta <= 1/2, K = 2 and 4^-r the rounds are known."""
-    trial = Trial(LINE, lambda eta: PFL(2, eta), 1.0, 0.5 * 2.0**-20, 1.0)
+    trial = SlopeSetting(LINE, lambda eta: PFL(2, eta), 1.0, 0.5 * 2.0**-20, 1.0)
     assert least_rounds(trial) <= 1
     slow = replace(trial, algorithm=lambda eta: PFL(2, np.minimum(eta, 0.5)))
     assert least_rounds(slow) == pytest.approx(5.0, rel=1e-6)  # the gap falls by 2^-4 a round
@@ -88,14 +88,14 @@ def test_an_accuracy_must_last() -> None:
 def test_a_slow_divergence_does_not_count() -> None:
     """One coordinate is at its minimum at once; the other grows by 2 % a round, from far below the accuracy."""
     problem = diagonal([[1.0, 2.02]] * 2)
-    trial = Trial(problem, lambda eta: PFL(1, eta), [1.0, 1e-5], 1e-3, 1.0)
+    trial = SlopeSetting(problem, lambda eta: PFL(1, eta), [1.0, 1e-5], 1e-3, 1.0)
     assert (trial.series(np.array([1.0]), 33)[0, 1:] < 1e-8).all()  # for longer than 16 times as long
     assert not slopes._lasts(trial, 1.0, 1.0) and slopes._lasts(trial, 0.98, 1.0)
 
 
 def test_a_best_step_size_at_an_end_is_an_error() -> None:
     """The best step size is 1; powers of 2 from -5 to -2 do not have it between them."""
-    trial = Trial(LINE, lambda eta: PFL(2, eta), 1.0, 0.5 * 2.0**-20, 1.0, span=(-5, -2))
+    trial = SlopeSetting(LINE, lambda eta: PFL(2, eta), 1.0, 0.5 * 2.0**-20, 1.0, span=(-5, -2))
     with pytest.raises(
         ValueError, match=r"the best step size, 0\.25, is at an end of the search: expected another span"
     ):

@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 
 from fedtheory.bounds.tuning import tune
-from fedtheory.bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
+from fedtheory.bounds.winners import METHODS, Budget, MapPoint, predicted, smallest_gaps
 from fedtheory.figures.winners import winners
 from fedtheory.simulations import expectation
 
-PLAIN = Setting()
+PLAIN = MapPoint()
 EXACT = [name for name in METHODS if name != "FedBAT"]
 
 
-@pytest.mark.parametrize("setting", [PLAIN, Setting(10.0, 3.0, 0.0, 0.0, 1), Setting(2.0, 0.1, 0.8)])
-def test_the_family_has_the_constants_that_it_names(setting: Setting) -> None:
+@pytest.mark.parametrize("setting", [PLAIN, MapPoint(10.0, 3.0, 0.0, 0.0, 1), MapPoint(2.0, 0.1, 0.8)])
+def test_the_family_has_the_constants_that_it_names(setting: MapPoint) -> None:
     problem, own = setting.problem, setting.problem.constants
     values = np.diag(problem.mean[0])
     assert values.max() / values.min() == pytest.approx(setting.kappa)
@@ -55,7 +55,7 @@ def test_budgets_in_bits() -> None:
 
 
 def test_predictions_are_bounds_and_only_where_a_theorem_speaks() -> None:
-    alike, budget = Setting(2.0, 0.3, 0.0, 0.1), Budget(100)
+    alike, budget = MapPoint(2.0, 0.3, 0.0, 0.1), Budget(100)
     bounds = {name: predicted(name, alike, budget) for name in METHODS}
     assert {name for name, bound in bounds.items() if bound is None} == {"SCAFFOLD", "FedBAT"}
     for name, bound in bounds.items():
@@ -68,7 +68,7 @@ def test_predictions_are_bounds_and_only_where_a_theorem_speaks() -> None:
 
 def test_a_prediction_is_the_theorem_with_the_constants_of_the_problem() -> None:
     """d0 of FedBCGD is a square, D of SFL is none."""
-    setting, budget = Setting(2.0, 0.3, 0.0, 0.1), Budget(100)
+    setting, budget = MapPoint(2.0, 0.3, 0.0, 0.1), Budget(100)
     dist2 = float((setting.x0**2).sum())
     own: dict[str, float] = {"M": 4, "R": 100, "mu": 0.5, "sigma": 0.1}
     sfl = tune("sfl.thm1.strongly_convex", **own, K=4, L=1, zeta_star=0.3, D=dist2**0.5)

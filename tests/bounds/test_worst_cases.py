@@ -18,7 +18,7 @@ from fedtheory.simulations.compressors import RandK
 from fedtheory.simulations.exact.trace import Trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
-from fedtheory.theory.proofs.gram import Quadratic, number, vector
+from fedtheory.theory.proofs.gram import QuadraticForm, number, vector
 from fedtheory.theory.proofs.scenes import FunctionClass
 from fedtheory.theory.proofs.tight import Bracket, Unbounded, tight
 from fedtheory.theory.properties import Property
@@ -31,12 +31,12 @@ OWN = vector("c0")
 MEMORY: Any = {"c": OWN * 0, "c_j": [OWN, -OWN]}
 
 
-def lyapunov(t: Trace) -> Quadratic:
+def lyapunov(t: Trace) -> QuadraticForm:
     """||x||^2 and how far the control variates are from the gradients at x*."""
     return t.x.square + (OWN - t.functions[0].at(t.zero).gradient).square
 
 
-def apart(t: Trace) -> Quadratic:
+def apart(t: Trace) -> QuadraticForm:
     """||x||^2 and how far the clients' gradients are apart at x*."""
     return t.x.square + t.functions[0].at(t.zero).gradient.square
 

@@ -25,7 +25,7 @@ def marked(text: str) -> list[str]:
     return [re.sub("<.*?>", "", one) for one in re.findall("<mark>(.*?)</mark>", text)]
 
 
-def row(id_: str, number: int) -> listings.Row:
+def row(id_: str, number: int) -> listings.LinePair:
     both = listings.beside(catalogue.find(id_))
     assert both is not None
     (found,) = (one for one in listings.comparison(*both) if one.printed and one.printed.number == number)

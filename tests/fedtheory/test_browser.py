@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from fedtheory.bounds.browser import curves, following, sliders, tied, with_tied
-from fedtheory.bounds.evaluation import Value, evaluate, has_terms, in_domain
+from fedtheory.bounds.evaluation import BoundValue, evaluate, has_terms, in_domain
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.bounds.trials.arena import confront, constants_for
 from fedtheory.drawing import committed
@@ -128,7 +128,7 @@ def numbers_of(text: list[str]) -> list[float]:
     return [float(t.replace("Infinity", "inf")) for t in text]
 
 
-def numbers_in(value: Value) -> list[float]:
+def numbers_in(value: BoundValue) -> list[float]:
     """The terms, and the value where there is one."""
     return [*value.terms.values(), *([] if value.value is None else [value.value])]
 

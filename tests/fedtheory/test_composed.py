@@ -14,7 +14,7 @@ import pytest
 from fedtheory import coq
 from fedtheory.composed import COMPARED, Composed, composed, composed_of
 from fedtheory.theory.proofs import certificates, kernel, premises
-from fedtheory.theory.proofs.composition import Hypothesis, Kind, Theorem
+from fedtheory.theory.proofs.composition import CoqTheorem, Hypothesis, Kind
 from fedtheory.theory.proofs.sequents import holds
 from fedtheory.verification import verdict
 
@@ -223,7 +223,7 @@ def test_a_theorem_says_what_its_statement_says() -> None:
     }
 
 
-def changed(theorem: Theorem, **parts) -> str:
+def changed(theorem: CoqTheorem, **parts) -> str:
     return replace(theorem, **parts).digest
 
 

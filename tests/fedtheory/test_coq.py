@@ -59,7 +59,7 @@ def test_what_coq_has_accepted_for_every_count_is_what_rounds_of_today_say(paper
 
 
 def test_a_paper_without_a_record_has_an_empty_one() -> None:
-    assert coq.record_of("nothing") == coq.Record(frozenset(), {}, {})
+    assert coq.record_of("nothing") == coq.CoqRecord(frozenset(), {}, {})
 
 
 def test_steps_of_a_paper_are_collected_with_the_statements_that_use_them(monkeypatch) -> None:
@@ -99,7 +99,7 @@ def test_what_coq_accepts_is_recorded_and_what_it_refuses_is_named(tmp_path, mon
     coq.write_certificates(tmp_path / "steps.json", {TRUE.digest: own, lying.digest: others})
     missing = coq.accept("sfl", steps, [])
     assert [(one.step, bool(one.refused), one.known) for one in missing] == [(lying, True, False), (HARD, False, False)]
-    assert coq.record_of("sfl") == coq.Record(frozenset({TRUE.digest}), {})
+    assert coq.record_of("sfl") == coq.CoqRecord(frozenset({TRUE.digest}), {})
     assert read(tmp_path / "steps.json").keys() == {TRUE.digest, lying.digest}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coq.json", "steps.json"]
 
@@ -108,7 +108,7 @@ def test_what_coq_accepts_is_recorded_and_what_it_refuses_is_named(tmp_path, mon
 @needs_coq
 def test_best_constants_that_coq_accepts_are_recorded_beside_the_steps(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(coq, "_file", lambda paper, name: tmp_path / name)
-    coq._write("fedcom", coq.Record(frozenset({"a"})))
+    coq._write("fedcom", coq.CoqRecord(frozenset({"a"})))
     own = sorted(islice(coq.needed("fedcom"), 12), key=lambda one: len(one[1].vectors))[:2]
     monkeypatch.setattr(coq, "needed", lambda paper: own)
     monkeypatch.setattr(coq, "for_every_count", lambda paper: {})
@@ -183,7 +183,7 @@ THEOREMS = {
 
 
 def test_who_agrees_in_words(monkeypatch) -> None:
-    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.CoqRecord(frozenset("abc"), THEOREMS))
     proved = Verdict(Status.PROVED, "", steps=("a", "b"))
     broken = Verdict(Status.BROKEN, "", steps=("d",))
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", proved))) == "certificate, Coq"
@@ -203,7 +203,7 @@ def test_who_agrees_in_words(monkeypatch) -> None:
 
 
 def test_who_agrees_in_numbers(monkeypatch) -> None:
-    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc")))
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.CoqRecord(frozenset("abc")))
     found = agreed.agreed(
         [
             checked("sfl.lemma5", ("ledger", Verdict(Status.PROVED, "", steps=("a", "b")))),
@@ -216,7 +216,7 @@ def test_who_agrees_in_numbers(monkeypatch) -> None:
 
 
 def test_a_broken_proof_is_no_theorem(monkeypatch) -> None:
-    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.CoqRecord(frozenset("abc"), THEOREMS))
     broken = checked("sfl.lemma5", ("ledger", Verdict(Status.BROKEN, "", theorems=("e", "g"))))
     assert agreed.agreed([broken]).quantities == 0 and agreed.in_coq(broken) == []
     # nor does another proof of the statement lend it its own
@@ -227,7 +227,7 @@ def test_a_broken_proof_is_no_theorem(monkeypatch) -> None:
 
 
 def test_what_theorems_rest_on(monkeypatch) -> None:
-    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.CoqRecord(frozenset("abc"), THEOREMS))
     proved = Verdict(Status.PROVED, "", theorems=("e", "g"))
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", proved)))
     assert (found.names, found.instance) == (("sfl_lemma5_1", "sfl_lemma5_2"), False)

@@ -15,8 +15,8 @@ from fedtheory.paper import (
     L,
     M,
     OwnPaper,
+    PaperVerdicts,
     R,
-    Report,
     bounded_below,
     contract,
     drift,
@@ -118,7 +118,7 @@ PLANTED = {
 
 
 @cache
-def report(write: Callable[[], OwnPaper], name: str = "") -> Report:
+def report(write: Callable[[], OwnPaper], name: str = "") -> PaperVerdicts:
     """The verdicts of a paper, or of a statement of it, once."""
     own = write()
     return own.check(*(s for s in own.statements.values() if s.id.endswith(f".{name}")))
@@ -240,7 +240,7 @@ def test_objects_show_themselves() -> None:
         (lambda: paper("other").lemma(drift <= grad_sq, "weights"), "declared twice"),
         (lambda: paper("other").theorem(gap.last <= Delta, "q", by=["l1"]), "expected lemmas"),
         (lambda: paper("sfl"), "taken"),
-        (lambda: Report(())["thm9"], "unknown statement"),
+        (lambda: PaperVerdicts(())["thm9"], "unknown statement"),
     ],
 )
 def test_what_is_written_wrongly_gives_an_error(wrong: Any, says: str) -> None:

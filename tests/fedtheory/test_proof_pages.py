@@ -20,7 +20,7 @@ from fedtheory.pages import as_text, proofs_as_json
 from fedtheory.site.build import page, view
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import in_line, latex, mathml
-from fedtheory.theory.proof_text import Cited, Earlier, Formula, Line, ProofText, as_lines
+from fedtheory.theory.proof_text import Cited, Earlier, Formula, ProofLine, ProofText, as_lines
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.prose import written_of
 from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdict
@@ -49,7 +49,7 @@ def known(id_: str) -> tuple[Verdict, ProofText]:
     return proof(catalogue.find(id_))
 
 
-def formulas(line: Line) -> list[Formula]:
+def formulas(line: ProofLine) -> list[Formula]:
     return [piece for piece in (*line.because, line.formula) if isinstance(piece, Formula)]
 
 

@@ -75,7 +75,7 @@ def test_an_old_record_is_marked_in_the_figure(own: Study) -> None:
     def words(study: Study) -> list[str]:
         canvas, _ = gallery.canvas(1, 1)
         gallery.mark_old(
-            gallery.Picture("halves", "", lambda full: gallery.Drawn(canvas, pd.DataFrame()), study=lambda: study),
+            gallery.Picture("halves", "", lambda full: gallery.FigureData(canvas, pd.DataFrame()), study=lambda: study),
             canvas,
         )
         return [text.get_text() for text in canvas.texts]

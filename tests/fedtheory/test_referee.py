@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from fedtheory.report import Report
 from fedtheory.site import referee
 from fedtheory.site.build import PaperView, page, parts, report_pdf, report_values, view
-from fedtheory.site.referee import Box, Document, Line, broken, mathematics, pages
+from fedtheory.site.referee import Box, Document, PageLine, broken, mathematics, pages
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Evidence, Status, Verdict
 from fedtheory.verification import Checked
@@ -165,7 +165,7 @@ def test_lines_are_filled_and_what_follows_is_further_right() -> None:
 
 
 def test_a_heading_goes_to_the_next_page_with_its_text() -> None:
-    text, heading = Line(Box(1, 10, 0), before=5.0), Line(Box(1, 10, 0), before=5.0, keep=True)
+    text, heading = PageLine(Box(1, 10, 0), before=5.0), PageLine(Box(1, 10, 0), before=5.0, keep=True)
     first, second = pages([text, text, heading, text], 45.0)
     assert [y for y, _ in first] == [0.0, 15.0] and [(y, line.keep) for y, line in second] == [
         (0.0, True),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtheory.figures.gallery import Drawn, Picture, rendered
+from fedtheory.figures.gallery import FigureData, Picture, rendered
 from fedtheory.figures.runs import best_of_grid
 from fedtheory.simulate import Asked, plot, simulate, summary
 
@@ -17,7 +17,7 @@ ONE = {"d": "1", "M": "1", "mu": "1", "delta": "0", "zeta_star": "0", "K": "1", 
 SIGMOID = {"loss": "sigmoid", "label": "3", "M": "4", "partition": "iid", "N": "2", "K": "2", "T": "2", "rounds": "20"}
 
 
-def drawn(problem: str, algorithms: tuple[str, ...], given: dict[str, str]) -> tuple[Drawn, Any, list[str]]:
+def drawn(problem: str, algorithms: tuple[str, ...], given: dict[str, str]) -> tuple[FigureData, Any, list[str]]:
     """The figure, which all formats can have without a warning; its first axes; what the legend says."""
     asked = Asked(problem, algorithms, given)
     with warnings.catch_warnings():

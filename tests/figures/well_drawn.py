@@ -13,7 +13,7 @@ from matplotlib.image import imread
 from fedtheory.figures import gallery
 from fedtheory.figures.styles import MOST_CURVES, MOST_DECADES
 
-Saved = tuple[gallery.Drawn, Path, Path, Path]  # what was drawn, its PNG, SVG and CSV
+Saved = tuple[gallery.FigureData, Path, Path, Path]  # what was drawn, its PNG, SVG and CSV
 
 
 def saved(name: str, folder: Path) -> Saved:
@@ -25,7 +25,7 @@ def saved(name: str, folder: Path) -> Saved:
     return kept[0], *paths
 
 
-def is_well_drawn(what: gallery.Drawn, png: Path, svg: Path, csv: Path) -> None:
+def is_well_drawn(what: gallery.FigureData, png: Path, svg: Path, csv: Path) -> None:
     pixels = imread(png)
     assert pixels.shape[0] > 200 and pixels.shape[1] > 400 and pixels.std() > 0.01
     assert svg.read_text().rstrip().endswith("</svg>")

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from fedtheory.simulations import draws as module
-from fedtheory.simulations.draws import Draws, Local, Purpose, seed_keys
+from fedtheory.simulations.draws import Draws, LocalDraws, Purpose, seed_keys
 
 CHANCE = 1e-6
 Z = stats.norm.isf(CHANCE / 2)
@@ -24,7 +24,7 @@ def draws_of(seeds: object, round_: int = 0) -> Draws:
     return Draws.of_seeds(np.asarray(seeds), round_)
 
 
-def local(seed: int, round_: int, client: int) -> Local:
+def local(seed: int, round_: int, client: int) -> LocalDraws:
     """One seed, one client, on their own."""
     return draws_of([seed], round_).of(np.array([client]))
 

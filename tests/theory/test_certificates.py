@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory.theory.proofs.certificates import Certificate, Combine, Divide, Goal, Leaf, Term, read, write
+from fedtheory.theory.proofs.certificates import Certificate, Combine, Divide, Goal, Leaf, Product, read, write
 from fedtheory.theory.proofs.checker import Wrong, check
 from fedtheory.theory.proofs.record import accepts
-from fedtheory.theory.proofs.reduction import Root, Solve, Split, leaves, move, opened, visible
+from fedtheory.theory.proofs.reduction import CaseSplit, RootVariable, Solve, leaves, move, opened, visible
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent, holds, parsed
 
@@ -53,7 +53,7 @@ def broken(one: Certificate) -> Iterator[Certificate]:
                     yield with_leaf(replace(leaf, goals=(*leaf.goals[:j], changed, *leaf.goals[j + 1 :])))
 
 
-def other_terms(terms: tuple[Term, ...]) -> Iterator[tuple[Term, ...]]:
+def other_terms(terms: tuple[Product, ...]) -> Iterator[tuple[Product, ...]]:
     for i, term in enumerate(terms):
         for number in (Fraction(term.number) + Fraction(1, 7), -Fraction(term.number)):
             yield (*terms[:i], replace(term, number=str(number)), *terms[i + 1 :])
@@ -75,7 +75,7 @@ POSITIVE, NONNEGATIVE, REAL = ({"x": domain, "y": domain} for domain in ("positi
 
 def cleared(polynomial: str, *terms: tuple[str, str]) -> Leaf:
     """A goal whose difference is this polynomial, by these terms."""
-    return Leaf((), (Goal("clear", polynomial, "1", (tuple(Term(n, (factor,)) for n, factor in terms),)),))
+    return Leaf((), (Goal("clear", polynomial, "1", (tuple(Product(n, (factor,)) for n, factor in terms),)),))
 
 
 def nonzero(quotient: str) -> Leaf:
@@ -97,8 +97,8 @@ def nonzero(quotient: str) -> Leaf:
         (REAL, [], "0 <= x", cleared("x", ("1", "#"), ("1", "x")), "no sign"),
         (POSITIVE, [], "0 <= -x", cleared("-x", ("1", "#"), ("-1", "x")), "no sign"),
         (NONNEGATIVE, [], "0 < x", cleared("x", ("1", "#"), ("1", "x")), "do not add up"),
-        (NONNEGATIVE, [], "0 < x", Leaf((), (Goal("linear", terms=((Term("1", ("x",)),),)),)), "is not the sum"),
-        (REAL, ["y <= x"], "x <= y", Leaf((), (Goal("linear", terms=((Term("-1", ("given_0",)),),)),)), "no sign"),
+        (NONNEGATIVE, [], "0 < x", Leaf((), (Goal("linear", terms=((Product("1", ("x",)),),)),)), "is not the sum"),
+        (REAL, ["y <= x"], "x <= y", Leaf((), (Goal("linear", terms=((Product("-1", ("given_0",)),),)),)), "no sign"),
         # a hypothesis that something is not zero gives no sign
         (REAL, ["x != 0"], "0 <= x", nonzero("2"), "divided"),
         (REAL, ["x != 0"], "0 <= x", nonzero("1"), "is not x or its square"),
@@ -162,9 +162,9 @@ def test_no_certificate_for_what_is_false():
 def test_reduction_to_cases_roots_and_solved_equations():
     step = opened(Sequent((("x", "count"), ("y", "real")), ("y == max(x, 2)",), "root(x, 1, 2) <= y"))
     split = move(step)
-    assert isinstance(split, Split) and split.call == "max(x, 2)"
+    assert isinstance(split, CaseSplit) and split.call == "max(x, 2)"
     root = move(split.cases[0])
-    assert isinstance(root, Root) and (root.base, root.variable) == ("x", "root_0")
+    assert isinstance(root, RootVariable) and (root.base, root.variable) == ("x", "root_0")
     assert dict(root.step.variables)["root_0"] == "count"
     solve = move(root.step)
     assert isinstance(solve, Solve) and solve.variable == "x"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from fedtheory.composed import composed
-from fedtheory.theory.proofs.composition import Hypothesis, Theorem, _divisors, _equations
+from fedtheory.theory.proofs.composition import CoqTheorem, Hypothesis, _divisors, _equations
 
 
-def theorem(id_: str, kind: str = "ledger", number: int = 0) -> Theorem:
+def theorem(id_: str, kind: str = "ledger", number: int = 0) -> CoqTheorem:
     proof = composed(id_, kind)
     assert proof is not None
     return proof.theorems[number]
 
 
-def hypotheses(one: Theorem, kind: str) -> dict[str, Hypothesis]:
+def hypotheses(one: CoqTheorem, kind: str) -> dict[str, Hypothesis]:
     return {each.stands_for: each for each in one.hypotheses if each.kind == kind}
 
 

@@ -18,7 +18,7 @@ from fedtheory.brackets import needed
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import enumerations, every_lemma, every_record, rules, scenes, sequences, squares
 from fedtheory.theory.proofs.library import FILES, against, prepared
-from fedtheory.theory.proofs.tight import Bracket, Instance, Programme, quadratic
+from fedtheory.theory.proofs.tight import Bracket, GramInstance, Programme, quadratic
 from fedtheory.theory.sfl.checks.samples import lemmas
 from fedtheory.theory.statement import Bound
 
@@ -159,7 +159,7 @@ def small():
 
 def proved(upper, **multipliers):
     """A bracket without an instance."""
-    nothing = Instance((), (), {})
+    nothing = GramInstance((), (), {})
     return Bracket(Fraction(0), Fraction(upper), nothing, {name: Fraction(m) for name, m in multipliers.items()})
 
 

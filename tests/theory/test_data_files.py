@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from fedtheory.theory import catalogue, errata, symbols
-from fedtheory.theory.data_files import Entry, data_file, folded
+from fedtheory.theory.data_files import DataEntry, data_file, folded
 from fedtheory.theory.statement import Paper, Words
 
 
@@ -22,7 +22,7 @@ def paper() -> Paper:
 
 def declared(**entries: Any) -> Paper:
     own = paper()
-    errata.declare(own, Entry("own/errata.toml", entries))
+    errata.declare(own, DataEntry("own/errata.toml", entries))
     return own
 
 
@@ -91,7 +91,7 @@ LETTER = {"latex": "L", "says": "a constant"}
 def test_symbols_are_declared_in_the_order_of_the_file() -> None:
     own, file = (
         paper(),
-        Entry("own/symbols.toml", {"N": {**LETTER, "domain": "count"}, "L": {**LETTER, "dimension": "[F]/[x]^2"}}),
+        DataEntry("own/symbols.toml", {"N": {**LETTER, "domain": "count"}, "L": {**LETTER, "dimension": "[F]/[x]^2"}}),
     )
     N, L = symbols.declare(own, file)
     assert (N.name, N.is_integer, N.is_positive, L.name, L.is_positive) == ("N", True, True, "L", None)
@@ -111,7 +111,7 @@ def test_symbols_are_declared_in_the_order_of_the_file() -> None:
 )
 def test_a_wrong_symbol_is_named(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=f"^own/symbols.toml, L: {says}"):
-        symbols.declare(paper(), Entry("own/symbols.toml", {"L": {**LETTER, **wrong}}))
+        symbols.declare(paper(), DataEntry("own/symbols.toml", {"L": {**LETTER, **wrong}}))
 
 
 @pytest.mark.parametrize("name", ["sfl", "fedcom", "fedbcgd", "fedbat"])

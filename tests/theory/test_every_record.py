@@ -20,7 +20,7 @@ def told(entry: str) -> Any:
     return copy.deepcopy(every_record.kept(entry.partition(".")[0])[entry])
 
 
-def read(entry: str, told: Any) -> list[every_record.Best]:
+def read(entry: str, told: Any) -> list[every_record.BestForEveryCount]:
     return list(every_record.read(entry, told, worst_cases.rounds(entry.partition(".")[0])))
 
 

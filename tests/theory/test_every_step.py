@@ -20,7 +20,7 @@ DRIFTS = {
 IN_A_ROW = {"sfl.lemma10": "K*M", "sfl.lemma14.corrected": "K", "fedcom.lemmaE7.corrected": "tau"}
 
 
-def case(id_: str, **counts: int) -> scenes.Case:
+def case(id_: str, **counts: int) -> scenes.SceneCase:
     numbers = DRIFTS[id_][0] | {name: Fraction(n) for name, n in counts.items()}
     (one,) = scenes.cases_at(catalogue.find(id_), worst_cases.rounds(id_.partition(".")[0]), numbers)
     return one

@@ -1,4 +1,4 @@
-"""A floor imports only from floors below it (ARCHITECTURE.md)."""
+"""A floor imports only from floors below it (ARCHITECTURE.md), and the name of a class means one thing."""
 
 from __future__ import annotations
 
@@ -124,3 +124,25 @@ def test_no_module_imports_itself_by_others() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}), "a circle is seen"
     late = "def f():\n    import fedtheory.cli\nif TYPE_CHECKING:\n    import fedtheory.store\nimport fedtheory"
     assert imports_at_once(late, known) == {"fedtheory"}
+
+
+SAME_ROLE = {  # in the columns of several papers: what executes a listing, an instance of a round ...
+    "ExactRun", "Instance", "Machine", "Replay", "Setting", "Steps", "Trial", "Young",
+}  # fmt: skip
+SAME_OBJECT = {"Function", "Gradient", "Value", "Vector"}  # of mathematics: in listings, formulas, proofs, floats
+
+
+def test_a_class_name_means_one_thing() -> None:
+    files: dict[str, list[str]] = {}
+    for module, file in modules().items():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                files.setdefault(node.name, []).append(module)
+    shared = {name: where for name, where in files.items() if len(where) > 1}
+    assert set(shared) == SAME_ROLE | SAME_OBJECT, {
+        name: shared.get(name) for name in set(shared) ^ SAME_ROLE ^ SAME_OBJECT
+    }
+    papers = {"sfl", "fedcom", "fedbcgd", "fedbat"}
+    for name in SAME_ROLE:
+        columns = [next(iter(papers & set(module.split("."))), "") for module in shared[name]]
+        assert all(columns) and len(set(columns)) == len(columns), f"{name}: {shared[name]}"

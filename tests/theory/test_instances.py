@@ -13,7 +13,7 @@ from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Ne, Rational, Sum, exp, log
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
-from fedtheory.theory.proofs.instances import TOLERANCE, Reading, conditions, interpret, read, sides, value_at
+from fedtheory.theory.proofs.instances import TOLERANCE, SizedNumber, conditions, interpret, read, sides, value_at
 from fedtheory.theory.sfl.symbols import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
 from fedtheory.theory.statement import Relations, Words, at_most, equal_to
 
@@ -236,7 +236,7 @@ def test_refusals(attempt: Callable[[], Any], message: str) -> None:
 
 
 def test_readings() -> None:
-    assert read(Fraction(1, 2)) == Reading(0.5, 0.5)
+    assert read(Fraction(1, 2)) == SizedNumber(0.5, 0.5)
     assert [q.value for q in read((1, 2))] == [1.0, 2.0]
     assert read(np.array([3.0, 4.0])).size == 5.0
     assert (read(1.0) - read(1.0)).size == 2.0

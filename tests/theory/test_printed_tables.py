@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import floats, lists, tuples
 
-from fedtheory.theory.data_files import Entry
+from fedtheory.theory.data_files import DataEntry
 from fedtheory.theory.printed_tables import experiments
 from fedtheory.theory.statement import Claim, Paper, Record, Statement, Words
 
@@ -18,7 +18,7 @@ from fedtheory.theory.statement import Claim, Paper, Record, Statement, Words
 def said(entry: dict[str, Any], formulas: dict[str, Claim] | None = None, **lists: Any) -> Statement:
     own = Paper("own", "A paper", "A. Author, 2026")
     values = {"lists": lists, "tab1": {"kind": "table", "place": "Table 1", **entry}}
-    experiments(own, formulas, Entry("own/experiments.toml", values))
+    experiments(own, formulas, DataEntry("own/experiments.toml", values))
     return own.statements["own.tab1"]
 
 

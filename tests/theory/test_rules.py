@@ -18,9 +18,9 @@ from fedtheory.theory.proofs.argument import Argument
 from fedtheory.theory.proofs.forms import (
     Before,
     Family,
+    FormTerm,
     Gradient,
     Objective,
-    Term,
     Value,
     bare,
     before,
@@ -80,7 +80,7 @@ batch = forms.MiniBatch("zeta", (C,))
 at_x, at_y = batch.gradient("g_x", F_m, x), batch.gradient("g_y", F_m, y)
 sample = rules.Sample(C, Q, frozenset({of_client, x, forms.Variate("c_m", C), forms.Renewed("c_next", variate)}))
 renewed = forms.Renewed("c_next", forms.Variate("c_m", Q))
-drawn = rules.Drawn(forms.MeanAtStart("mean of v", of_client), frozenset({x}))
+drawn = rules.ConditionalMean(forms.MeanAtStart("mean of v", of_client), frozenset({x}))
 
 
 def noise(*families: Family) -> Noise:
@@ -88,12 +88,12 @@ def noise(*families: Family) -> Noise:
     return Noise(forms.StochasticGradient("g", function, vector("y", *families)).error, frozenset({x}))
 
 
-def rounding(family: Family = C) -> rules.Rounding:
-    return rules.Rounding(forms.Binarised("e", vector("v", family), sympy.S.Zero).error, frozenset({x}))
+def rounding(family: Family = C) -> rules.BinarisationError:
+    return rules.BinarisationError(forms.Binarised("e", vector("v", family), sympy.S.Zero).error, frozenset({x}))
 
 
-def message(sent: sympy.Expr = of_client) -> rules.Message:
-    return rules.Message(forms.Compressed("Q", sent).error, frozenset({x}))
+def message(sent: sympy.Expr = of_client) -> rules.CompressionError:
+    return rules.CompressionError(forms.Compressed("Q", sent).error, frozenset({x}))
 
 
 def own(steps: Clients) -> sympy.Expr:
@@ -106,7 +106,7 @@ def at_start(clients: Clients) -> sympy.Expr:
 
 PARTLY, WHOLE = Clients(C, (J,)), Clients(C, (I,))
 EVERY, SOME, WEIGHTED, SQUARES = Clients(Q), Clients(C), Clients(ONE), Clients(SQUARED)
-RUN = rules.Rounds(I, x, y, vector("x_0"), vector("x_R"))
+RUN = rules.RoundsOfRun(I, x, y, vector("x_0"), vector("x_R"))
 n = NUMBER
 EXAMPLES: dict[Rule, tuple[Any, ...]] = {
     rules.JENSEN: (x, y),
@@ -139,7 +139,7 @@ EXAMPLES: dict[Rule, tuple[Any, ...]] = {
     rules.NOISE_APART: (of_client, noise(C, I), C, I),
     rules.INDEPENDENT_WEIGHTED: (lambda clients: noise(clients.family), SQUARES, WEIGHTED),
     rules.SMOOTH_SAMPLE: (n, at_y, at_x),
-    rules.BOUNDED_STEP: (n, forms.Step("u", C), n),
+    rules.BOUNDED_STEP: (n, forms.LearningStep("u", C), n),
     rules.SAMPLED: (gradient(F_m, x), gradient(F, x), C, x + y),
     rules.CLIENTS_WITHOUT_REPLACEMENT: (gradient(F_m, x), gradient(F, x), C, n),
     rules.SECOND_MOMENT: (gradient(F_m, x), gradient(F, x), C),
@@ -148,7 +148,7 @@ EXAMPLES: dict[Rule, tuple[Any, ...]] = {
     rules.MEAN_OF_SAMPLE: (of_client, C, Q, x + y),
     rules.WITH_REPLACEMENT: (unit, mean, C, n),
     rules.WITHOUT_REPLACEMENT: (unit, mean, C, n),
-    rules.PAIR_OF_SAMPLE: (forms.Draw("v_p", unit, C), forms.Draw("v_q", unit, C), mean, unit, n),
+    rules.PAIR_OF_SAMPLE: (forms.SampleDraw("v_p", unit, C), forms.SampleDraw("v_q", unit, C), mean, unit, n),
     rules.EXCHANGEABLE: (at_start, SOME, EVERY),
     rules.MEAN_VALUE: (WEIGHED, F, x, ONE),
     rules.MEAN_GRADIENT: (WEIGHED, F, x, ONE, y),
@@ -206,18 +206,18 @@ def wrong(rule: Rule, one: Any) -> Iterator[Any]:
         kind = type(one)
         yield from (vector(one.name), kind(other, one.at), kind(one.function, x + y), x, one.function, n)
         yield Value(one.function, one.at) if kind is Gradient else Gradient(one.function, one.at)
-    elif isinstance(one, rules.Error):
+    elif isinstance(one, rules.Deviation):
         yield from (e for e in (noise(C, I), rounding(), message()) if type(e) is not type(one))
         yield from (one.vector, one.drawn, x - x_star)
     elif isinstance(one, forms.StochasticGradient):
         yield from (vector(one.name, C), forms.StochasticGradient(one.name, F_m, one.at), one.mean)
         yield forms.MiniBatch("xi", (C,)).gradient(one.name, F_m, one.at)
         yield batch.gradient(one.name, OTHERS, one.at)
-    elif isinstance(one, Term) and type(one) is not forms.Vector:
+    elif isinstance(one, FormTerm) and type(one) is not forms.Vector:
         yield from (vector(one.name), vector("v", C), x, F)
     elif isinstance(one, Family):
         yield from (x, F, n, "C")
-    elif isinstance(one, Term):
+    elif isinstance(one, FormTerm):
         yield from (F, F_m, C, n, x * y, x**2, value(F, x), lowest, x + 1)
     elif isinstance(one, sympy.Expr) and not forms.vectors_in(one):
         yield from (F, C, x, lowest)

@@ -24,13 +24,13 @@ from fedtheory.simulations.exact import enumerated
 from fedtheory.simulations.exact.trace import round_in_numbers
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
-from fedtheory.theory.proofs.gram import Quadratic, Vector
-from fedtheory.theory.proofs.scenes import ALL, Best, Scene
+from fedtheory.theory.proofs.gram import GramVector, QuadraticForm
+from fedtheory.theory.proofs.scenes import ALL, FactorRange, Scene
 from fedtheory.theory.proofs.tight import NotSolved, positive_semidefinite, verified_instance
 from fedtheory.theory.statement import F, Statement, X, at_least
 
 
-def cases_at(statement: Statement, numbers: dict[str, Fraction]) -> list[scenes.Case]:
+def cases_at(statement: Statement, numbers: dict[str, Fraction]) -> list[scenes.SceneCase]:
     return scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
 
 
@@ -55,7 +55,7 @@ def known(scene: Scene, clients: Clients, given: dict[str, Fraction], noise: Fra
     drawn = {n: noise if n.startswith("n(") else Fraction(0) for n in names if n.startswith(("n(", "bias(", "e("))}
     at = drawn | dict(given)
 
-    def number(v: Vector) -> Fraction | None:
+    def number(v: GramVector) -> Fraction | None:
         return sum((c * at[n] for n, c in v.parts.items()), Fraction(0)) if v.parts.keys() <= at.keys() else None
 
     pending = points
@@ -75,7 +75,7 @@ def known(scene: Scene, clients: Clients, given: dict[str, Fraction], noise: Fra
     return at
 
 
-def evaluated(form: Quadratic, at: dict[str, Fraction]) -> Fraction:
+def evaluated(form: QuadraticForm, at: dict[str, Fraction]) -> Fraction:
     products = (c * at[a] * at[b] for (a, b), c in form.products.items())
     return sum(products, Fraction(0)) + sum((c * at[n] for n, c in form.numbers.items()), Fraction(0))
 
@@ -205,7 +205,7 @@ def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: 
     rounds, w, eta, sigma = worst_cases.rounds("fedcom"), F(1, 4), F(1, 5), F(1, 2)
     alike = name.startswith("lemmaD")
     clients = (BENT[0], BENT[0]) if alike else BENT
-    run = exact_fedcom.Run(
+    run = exact_fedcom.FedCOMGATERun(
         h=tuple(h for h, _, _ in clients), b=tuple(b for _, _, b in clients), w0=w, sigma_sq=sigma**2, q=F(1), shared=False,
         tau=tau, eta=eta, alpha=F(0), bend=tuple(bend for _, bend, _ in clients),
     )  # fmt: skip
@@ -226,7 +226,7 @@ def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: i
     statement, F = catalogue.find(f"fedbat.{name}"), Fraction
     rounds, w, eta, sigma = worst_cases.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
     sampled = name in ("eq57.corrected.sharp", "eq64.corrected", "eq71.corrected.sharp")
-    run = enumerated.Run(
+    run = enumerated.EnumeratedRun(
         h=tuple((h,) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), p=(F(1, 2), F(1, 2)), w0=(w,),
         rates=(eta,) * (2 * tau), tau=tau, steps=tau, noise=(((sigma,),) * 2, ((F(0),),) * 2), K=K if sampled else None,
         bend=tuple((bend,) for _, bend, _ in BENT),
@@ -272,7 +272,7 @@ def test_a_kept_bracket_that_is_changed_is_refused() -> None:
 # Known constants
 
 
-def best(id_: str, term: str, **numbers: str) -> Best:
+def best(id_: str, term: str, **numbers: str) -> FactorRange:
     """The best factor of a term, solved now."""
     statement = catalogue.find(id_)
     (case,) = scenes.cases_at(

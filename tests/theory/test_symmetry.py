@@ -15,7 +15,7 @@ from fedtheory.simulations.exact.trace import Trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes, symmetry
 from fedtheory.theory.proofs.every_count import certificate, proves
-from fedtheory.theory.proofs.gram import Quadratic, summed, total, vector
+from fedtheory.theory.proofs.gram import QuadraticForm, summed, total, vector
 from fedtheory.theory.proofs.scenes import FunctionClass
 from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
 
@@ -90,7 +90,7 @@ def scaffold(M: int) -> Programme:
     own = [vector(f"c{m}") for m in range(M - 1)]
     variates = [*own, -total(own)]
 
-    def lyapunov(t: Trace) -> Quadratic:
+    def lyapunov(t: Trace) -> QuadraticForm:
         apart = ((c - f.at(t.zero).gradient).square for c, f in zip(variates, t.functions, strict=True))
         return t.x.square + summed(apart) / M
 

@@ -27,9 +27,9 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
-from fedtheory.theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Term, Value, nested, replaced
+from fedtheory.theory.proofs.forms import Family, FormTerm, Function, Infimum, Minimiser, Sum, Value, nested, replaced
 from fedtheory.theory.proofs.ledger import Ledger
-from fedtheory.theory.proofs.rules import Instance, Rule
+from fedtheory.theory.proofs.rules import Rule, RuleInstance
 from fedtheory.theory.proofs.vectors import difference, equated
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import (
@@ -88,7 +88,7 @@ class Summand:
     """
 
     times: sympy.Expr
-    of: Fact | Instance | sympy.Expr
+    of: Fact | RuleInstance | sympy.Expr
     because: Relational | None = None
 
 
@@ -333,7 +333,7 @@ class Argument(Ledger):
             return ()
         return tuple(self.read(c) for c in self.properties[needed])
 
-    def by(self, rule: Rule, *arguments: Any) -> Instance:
+    def by(self, rule: Rule, *arguments: Any) -> RuleInstance:
         """A rule at these vectors, with the constants of the assumed properties."""
         self._record("rule", rule.name)
         constants: list[sympy.Expr] = []
@@ -350,7 +350,7 @@ class Argument(Ledger):
             slack = slack if missing else spread_out(rule.slack(*constants, *arguments))
         except ValueError as outside:
             self.fail(rule.name, str(outside))
-        return Instance(rule.name, slack, rule.equality)
+        return RuleInstance(rule.name, slack, rule.equality)
 
     def source(
         self,
@@ -465,7 +465,7 @@ class Argument(Ledger):
         """The names of the assumptions that the statement itself makes."""
         return {id_.split(".", 1)[1] for id_ in self.statement.assumes if not catalogue.find(id_).gives}
 
-    def at(self, name: str, symbols: Symbols, part: int = 0) -> Instance:
+    def at(self, name: str, symbols: Symbols, part: int = 0) -> RuleInstance:
         """An inequality of another statement in vector notation, at these functions and points."""
         found = self.source(name)
         relation = facts(found)[part]
@@ -478,7 +478,7 @@ class Argument(Ledger):
             elif isinstance(own, Minimiser | Infimum) and new.function != functions.get(of, of):
                 self.fail(found.id, f"{new} for {symbol}: expected that of {functions.get(of, of)}")
         written = replaced(found.claim_of(Relations).relations[part], stands)
-        return Instance(found.id, difference(written), relation.sign == "=")
+        return RuleInstance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
         """A relation of another statement, unchanged, in vector notation or with sums."""
@@ -519,7 +519,7 @@ class Argument(Ledger):
     def _recorded(self, name: str, after: Symbols) -> None:
         """Check that vectors get their values from a recorded algorithm or claim, and symbols theirs from the statement."""
         for symbol, new in after.items():
-            if isinstance(symbol, Term):
+            if isinstance(symbol, FormTerm):
                 values = [replaced(known[symbol], after) for known in self.followed.values() if symbol in known]
                 new = replaced(new, after)
             else:
@@ -537,12 +537,12 @@ class Argument(Ledger):
 
     def made(
         self, algorithm: str, vector: sympy.Expr, of: Callable[[sympy.Expr], sympy.Expr], *families: Family
-    ) -> Instance:
+    ) -> RuleInstance:
         """sum h(v) = sum h(value of v by the algorithm), summed over families, innermost first."""
         slack = of(vector) - of(self.follow(algorithm)[vector])
         for family in families:
             slack = family.sum(sympy.expand(slack))
-        return Instance(f"{self.statement.paper}.{algorithm}", spread_out(slack), equality=True)
+        return RuleInstance(f"{self.statement.paper}.{algorithm}", spread_out(slack), equality=True)
 
     def written_out(self, name: str) -> None:
         """Record another statement as a premise; the next step writes it out by hand."""
@@ -575,7 +575,7 @@ class Argument(Ledger):
         quantity: sympy.Expr,
         sign: Sign,
         value: sympy.Expr,
-        *because: Instance,
+        *because: RuleInstance,
         after: Symbols = _NONE,
         under: Sequence[Boolean] = (),
     ) -> Fact:
@@ -612,7 +612,7 @@ class Argument(Ledger):
             if fact.by is not self:
                 self.fail("a premise", f"{fact.quantity} {fact.sign} {fact.value} was not derived in this proof")
 
-    def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: Instance, part: int = 0) -> None:
+    def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: RuleInstance, part: int = 0) -> None:
         """Conclude the claim (or one of several): `read` turns its sides into forms; the instances add up to its slack."""
         goal = self.goal(part)
         self.done(part)
@@ -627,7 +627,7 @@ class Argument(Ledger):
         left: sympy.Expr,
         sign: Sign,
         right: sympy.Expr,
-        because: Sequence[Instance],
+        because: Sequence[RuleInstance],
         after: Symbols = _NONE,
         under: Sequence[Boolean] = (),
     ) -> None:
@@ -650,10 +650,10 @@ class Argument(Ledger):
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
 
-    def every(self, fact: Fact) -> Instance:
+    def every(self, fact: Fact) -> RuleInstance:
         """A fact about any client, step or round, as an instance that can be summed over them."""
         self._derived(fact)
-        return Instance(f"bound on {fact.quantity}", self.meaning(fact.slack), fact.sign == "=", of=fact)
+        return RuleInstance(f"bound on {fact.quantity}", self.meaning(fact.slack), fact.sign == "=", of=fact)
 
     def relaxed(self, name: str, fact: Fact, value: sympy.Expr) -> Fact:
         """Replace an upper bound by a value that is no smaller in the coefficient of any amount."""
@@ -743,7 +743,7 @@ class Argument(Ledger):
             whole = self._fact(whole.quantity, sign, link.value, how)
         return whole
 
-    def as_rule(self, name: str, fact: Fact, forms: Symbols) -> Instance:
+    def as_rule(self, name: str, fact: Fact, forms: Symbols) -> RuleInstance:
         """A fact about one client as a rule for any client.
 
         forms  quantity -> its form at that client
@@ -751,7 +751,7 @@ class Argument(Ledger):
         """
         self._derived(fact)
         left, right = (spread_out(replaced(e, forms)) for e in (fact.quantity, fact.value))
-        return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=", of=fact)
+        return RuleInstance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=", of=fact)
 
     def largest(self, symbol: sympy.Symbol, maximum: sympy.Expr) -> None:
         """Use a symbol for a maximum, here and in the claim; the symbol is at least each argument of the maximum."""

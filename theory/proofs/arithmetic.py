@@ -185,9 +185,9 @@ def _satisfiable(hypotheses: frozenset[Boolean], effort: int) -> Any:
     return _problem(sorted(hypotheses, key=str), ()).solve(effort)[0]
 
 
-def _problem(given: Sequence[Boolean], claims: Sequence[Boolean]) -> _Problem:
+def _problem(given: Sequence[Boolean], claims: Sequence[Boolean]) -> _Z3Problem:
     """The problem of these hypotheses, in the symbols of the claims, too."""
-    problem = _Problem(sorted(set().union(*(r.free_symbols for r in (*given, *claims))), key=str))
+    problem = _Z3Problem(sorted(set().union(*(r.free_symbols for r in (*given, *claims))), key=str))
     for h in given:
         problem.assume(h)
     return problem
@@ -280,7 +280,7 @@ class _Question:
     against: tuple[Any, ...]
 
 
-class _Problem:
+class _Z3Problem:
     """A z3 problem over sympy symbols; roots become auxiliary variables with their defining equations."""
 
     def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:

@@ -22,14 +22,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from fedtheory.theory.proofs.reduction import Step
+from fedtheory.theory.proofs.reduction import PlainSequent
 from fedtheory.theory.proofs.sequents import parsed
 
 Says = Literal["<", "<=", "=", "!="]  # how zero stands to a polynomial
 
 
 @dataclass(frozen=True)
-class Term:
+class Product:
     """A number times factors.  The number is not negative, except before an equation.
 
     factors   "x" or "x**2" (a variable), "x - 1" (of a count), "#3" (the polynomial of a fact), "#" (the opposite of what
@@ -59,7 +59,7 @@ class Combine:
 
     says: Says
     polynomial: str
-    terms: tuple[Term, ...]
+    terms: tuple[Product, ...]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Goal:
     by: Literal["given", "same", "linear", "clear"]
     polynomial: str = ""
     positive: str = ""
-    terms: tuple[tuple[Term, ...], ...] = ()
+    terms: tuple[tuple[Product, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def difference(relation: str) -> str:
     return f"{ast.unparse(last)} - ({ast.unparse(first)})"
 
 
-def hypotheses_of(step: Step) -> dict[str, str]:
+def hypotheses_of(step: PlainSequent) -> dict[str, str]:
     """The hypotheses of a step by name, and its goals, which may be used once they are proved."""
     return {**dict(step.hypotheses), **{f"goal_{i}": goal for i, goal in enumerate(step.goals)}}
 
@@ -163,7 +163,7 @@ def write(path: Path, certificates: Mapping[str, Certificate]) -> None:
 
 
 def _packed(certificate: Certificate) -> list[Any]:
-    def terms(each: Sequence[Term]) -> list[list[str]]:
+    def terms(each: Sequence[Product]) -> list[list[str]]:
         return [[term.number, *term.factors] for term in each]
 
     def fact(each: Fact) -> list[Any]:
@@ -184,8 +184,8 @@ def _packed(certificate: Certificate) -> list[Any]:
 def unpacked(data: list[Any]) -> Certificate:
     """A certificate from its JSON."""
 
-    def terms(each: list[list[str]]) -> tuple[Term, ...]:
-        return tuple(Term(number, tuple(factors)) for number, *factors in each)
+    def terms(each: list[list[str]]) -> tuple[Product, ...]:
+        return tuple(Product(number, tuple(factors)) for number, *factors in each)
 
     def fact(name: str, *values: Any) -> Fact:
         return _KINDS[name](*(terms(value) if isinstance(value, list) else value for value in values))

@@ -25,7 +25,7 @@ from typing import Any
 from flint import fmpq, fmpq_mpoly_ctx
 
 from fedtheory.theory.proofs import certificates as proof
-from fedtheory.theory.proofs.reduction import Step, leaves, opened
+from fedtheory.theory.proofs.reduction import PlainSequent, leaves, opened
 from fedtheory.theory.proofs.sequents import Sequent, parsed
 
 Polynomial = Any  # of flint: rational coefficients, exact
@@ -63,7 +63,7 @@ class _Quotient:
 class _Leaf:
     """A step without minima, maxima and roots, and what is known so far."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: PlainSequent) -> None:
         self.step, self.domains = step, dict(step.variables)
         self.relations = dict(step.hypotheses)  # with the goals that are proved
         self.domains = self.domains or {"none": "real"}
@@ -135,7 +135,7 @@ class _Leaf:
         for one, terms in zip(both, goal.terms, strict=True):
             self.combined(one, "<" if stands == "<" else "<=", terms)
 
-    def combined(self, polynomial: Polynomial, stands: proof.Says, terms: Sequence[proof.Term]) -> None:
+    def combined(self, polynomial: Polynomial, stands: proof.Says, terms: Sequence[proof.Product]) -> None:
         """0 < or <= polynomial, because these terms add up to 0 although one of them would be positive."""
         opposite: tuple[Polynomial, proof.Says] = -polynomial, "<=" if stands == "<" else "<"
         total, strict = self.ring.constant(0), False
@@ -158,7 +158,7 @@ class _Leaf:
             return self.facts[int(token[1:])]
         return self.polynomial(token), self.sign(parsed(token))
 
-    def linear(self, goal: str, stands: proof.Says, terms: Sequence[proof.Term]) -> None:
+    def linear(self, goal: str, stands: proof.Says, terms: Sequence[proof.Product]) -> None:
         """0 < or <= goal, because it is a sum of these relations and domains, times numbers >= 0."""
         total, strict = self.value(f"-({goal})"), False
         for term in terms:

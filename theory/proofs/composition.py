@@ -37,7 +37,7 @@ from fedtheory.theory.proofs.argument import (
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import replaced, vectors_in
 from fedtheory.theory.proofs.reduction import hidden, visible
-from fedtheory.theory.proofs.rules import Instance
+from fedtheory.theory.proofs.rules import RuleInstance
 from fedtheory.theory.proofs.sequents import (
     Domain,
     Sequent,
@@ -89,7 +89,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class Theorem:
+class CoqTheorem:
     """A conclusion of a proof as a Coq theorem.
 
     variables   (name, domain); each is a real number in Coq
@@ -125,7 +125,7 @@ class Theorem:
         return sha256(repr(whole).encode()).hexdigest()[:16]
 
 
-def theorems(argument: Argument, name: str, known: Collection[str] = ()) -> list[Theorem]:
+def theorems(argument: Argument, name: str, known: Collection[str] = ()) -> list[CoqTheorem]:
     """Every conclusion of a proof as a theorem, in order.
 
     known   digests of steps that have a certificate
@@ -164,7 +164,7 @@ class _Section:
         """Names in Coq of the variables, as they are written now."""
         return self.in_round if self.now else self.in_run
 
-    def theorem(self) -> Theorem:
+    def theorem(self) -> CoqTheorem:
         """The section's theorem."""
         self.names = names_of(self._symbols())
         self.own = coq.names(self.names.values())
@@ -195,7 +195,9 @@ class _Section:
         hypotheses, guards_ = tuple(self.hypotheses.values()), tuple(self.guards.values())
         sequences = {name: place for name, place in self.sequences.items() if name in dict(variables)}
         proved, text = frozenset(self.proved_here), "\n".join(lines)
-        return Theorem(self.name, variables, hypotheses, claim, self.steps, guards_, text, declared, sequences, proved)
+        return CoqTheorem(
+            self.name, variables, hypotheses, claim, self.steps, guards_, text, declared, sequences, proved
+        )
 
     def _declared(self, variables: tuple[tuple[str, Domain], ...], words: set[str]) -> Iterator[str]:
         meanings = {symbol: monomial for monomial, symbol in self.scalars.items()}
@@ -272,7 +274,7 @@ class _Section:
     def _forms(self, fact: Fact, how: OfForms) -> Iterator[sympy.Expr]:
         """The forms that a derivation is about."""
         yield from (fact.quantity, fact.value)
-        yield from (one.of.slack for one in how.parts if isinstance(one.of, Instance))
+        yield from (one.of.slack for one in how.parts if isinstance(one.of, RuleInstance))
         for quantity in self._with_meaning(fact):
             yield self.argument.meaning(quantity**2 if _is_norm(quantity, fact) else quantity)
 
@@ -460,7 +462,7 @@ class _Section:
 
     def _instance(self, one: Summand, under: Sequence[Boolean]) -> _Part:
         """A rule, or a fact about each member of a family, as a part of a slack."""
-        assert isinstance(one.of, Instance)
+        assert isinstance(one.of, RuleInstance)
         slack = self._text(one.of.slack)
         said = f"{slack} == 0" if one.of.equality else f"0 <= {slack}"
         if one.of.of is not None:
@@ -1121,7 +1123,7 @@ def _facts(fact: Fact) -> Iterator[Fact]:
         match one.how:
             case Combined(parts) | OfForms(parts):
                 for part in parts:
-                    of: Any = part.of.of if isinstance(part.of, Instance) else part.of
+                    of: Any = part.of.of if isinstance(part.of, RuleInstance) else part.of
                     if isinstance(of, Fact):
                         waiting.append(of)
             case Said(_, of) | Inferred(_, of):

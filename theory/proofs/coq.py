@@ -26,14 +26,14 @@ from fedtheory.theory.proofs.certificates import (
     Fact,
     Goal,
     Leaf,
+    Product,
     Says,
-    Term,
     hypotheses_of,
     says,
     sides,
     stated,
 )
-from fedtheory.theory.proofs.reduction import Move, Root, Solve, Split, Step, move, opened, plain
+from fedtheory.theory.proofs.reduction import CaseSplit, Move, PlainSequent, RootVariable, Solve, move, opened, plain
 from fedtheory.theory.proofs.sequents import Domain, Sequent, parsed
 
 PRELUDE = "Require Import Reals Lra fedtheory.\nOpen Scope R_scope.\n"
@@ -190,17 +190,17 @@ def proof(sequent: Sequent, certificate: Certificate) -> str:
 
 
 def _moves(
-    step: Step, original: Sequence[tuple[str, Domain]], roots: Sequence[Root], leaves: Iterator[Leaf]
+    step: PlainSequent, original: Sequence[tuple[str, Domain]], roots: Sequence[RootVariable], leaves: Iterator[Leaf]
 ) -> Iterator[str]:
     """The tactics for a step: cases and roots while the hypotheses are still in the goal, then they are introduced."""
     named = _named(step, original)
     match move(step):
-        case Split(choice=choice, call=call, cases=cases):
+        case CaseSplit(choice=choice, call=call, cases=cases):
             rule = "abs_case" if choice == "abs" else f"R{choice}_case_strong"
             yield f"pattern ({_written(parsed(call), named)[0]}); apply {rule}."
             for case in cases:
                 yield from _braced(_moves(case, original, roots, leaves))
-        case Root() as root:
+        case RootVariable() as root:
             named = _named(root.step, original)
             root_text = _written(parsed(f"root({root.base}, 1, 2)"), named)[0]
             yield f"pattern ({root_text}); apply root_case; intro {named[root.variable]}."
@@ -210,12 +210,14 @@ def _moves(
             yield from _solved(step, after, leaves, named)
 
 
-def _named(step: Step, original: Sequence[tuple[str, Domain]]) -> dict[str, str]:
+def _named(step: PlainSequent, original: Sequence[tuple[str, Domain]]) -> dict[str, str]:
     """The names of all variables, those of roots too, the same through the whole proof."""
     return names([name for name, _ in original] + [name for name, _ in step.variables if (name, _) not in original])
 
 
-def _introduced(step: Step, original: Sequence[tuple[str, Domain]], roots: Sequence[Root]) -> Iterator[str]:
+def _introduced(
+    step: PlainSequent, original: Sequence[tuple[str, Domain]], roots: Sequence[RootVariable]
+) -> Iterator[str]:
     front = [name for name, _ in step.hypotheses if name.startswith(("case_", "square_"))]
     back = [name for name, _ in step.hypotheses if name.startswith(("guard_", "given_"))]
     sides = {root.square: f"at_{root.variable}" for root in roots}
@@ -238,7 +240,7 @@ def _introduced(step: Step, original: Sequence[tuple[str, Domain]], roots: Seque
                 yield f"pose proof (count_positive _ {variable}) as positive_{root.variable}."
 
 
-def _solved(step: Step, after: Move | None, leaves: Iterator[Leaf], named: Mapping[str, str]) -> Iterator[str]:
+def _solved(step: PlainSequent, after: Move | None, leaves: Iterator[Leaf], named: Mapping[str, str]) -> Iterator[str]:
     while isinstance(after, Solve):
         # a new hypothesis that is solved for the variable, on top, since subst takes the first that it finds
         value, variable = _written(parsed(after.value), named)[0], named[after.variable]
@@ -249,8 +251,8 @@ def _solved(step: Step, after: Move | None, leaves: Iterator[Leaf], named: Mappi
     yield from _leaf(step, next(leaves), named)
 
 
-def _leaf(step: Step, leaf: Leaf, named: Mapping[str, str]) -> Iterator[str]:
-    writer = _Leaf(step, dict(leaf.facts), named)
+def _leaf(step: PlainSequent, leaf: Leaf, named: Mapping[str, str]) -> Iterator[str]:
+    writer = _LeafProof(step, dict(leaf.facts), named)
     waiting = list(leaf.facts)
     for number, goal in enumerate(leaf.goals):
         # a fact may rest on a goal that is proved before
@@ -275,10 +277,10 @@ def _source(fact: Fact) -> str:
 
 
 @dataclass(frozen=True)
-class _Leaf:
+class _LeafProof:
     """Writes the proof of a step without minima, maxima and roots."""
 
-    step: Step
+    step: PlainSequent
     facts: Mapping[int, Fact]
     named: Mapping[str, str]
 
@@ -332,7 +334,7 @@ class _Leaf:
             whole = f"- {self.argument(goal.polynomial)} * {self.argument(goal.positive)}"
             yield f"let E := fresh in assert (E : {divisor} = {whole}) by identity; rewrite E; clear E."
 
-    def combined(self, stands: Says, terms: Sequence[Term]) -> Iterator[str]:
+    def combined(self, stands: Says, terms: Sequence[Product]) -> Iterator[str]:
         """The opposite is assumed and each product stated; added up they are 0, and yet one of them is positive."""
         yield f"apply opposite_{_LEMMAS[stands]}; intro opposite."
         products = [(term.number, *self.product(term, stands)) for term in terms if term.factors]
@@ -362,7 +364,7 @@ class _Leaf:
         yield "lazymatch type of total with 0 < ?s => replace s with 0 in total by ring end."
         yield "exact (Rlt_irrefl _ total)."
 
-    def product(self, term: Term, stands: Says) -> tuple[str, Says]:
+    def product(self, term: Product, stands: Says) -> tuple[str, Says]:
         """A proof that the product of the factors is positive, not negative, or zero, and which of these."""
         for each in term.factors:
             if self.is_equation(each):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Family, Form, nonnegative, sign_of, value
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Form, ProgrammeFamily, nonnegative, sign_of, value
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, positive_semidefinite, solve, tight
 
 _AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
@@ -32,7 +32,7 @@ _SPARE = 2  # numbers of clients that a guess must meet, besides those that fix 
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ParametricCertificate:
     """A constant that is enough for every M >= 2, and multipliers of the conditions: rational functions of M."""
 
     constant: Any
@@ -42,7 +42,7 @@ class Certificate:
 # ------------------------------------------------------------------------------------------------ the check
 
 
-def proves(family: Family, found: Certificate) -> bool:
+def proves(family: ProgrammeFamily, found: ParametricCertificate) -> bool:
     """Whether the certificate proves its constant for every number of clients, exactly."""
     used = found.multipliers
     if not used.keys() <= family.conditions.keys() or not all(nonnegative(x) and finite(x) for x in used.values()):
@@ -53,7 +53,7 @@ def proves(family: Family, found: Certificate) -> bool:
     return _semidefinite(matrix_of(rest, sorted({name for part in rest for name in part})))
 
 
-def rest_of(family: Family, found: Certificate) -> dict[Any, Any]:
+def rest_of(family: ProgrammeFamily, found: ParametricCertificate) -> dict[Any, Any]:
     """constant * amount - objective - the conditions times their multipliers."""
     rest: dict[Any, Any] = {}
     parts = [(found.constant, family.amount), (-FIELD.one, family.objective)]
@@ -100,7 +100,7 @@ def finite(function: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ the search
 
 
-def certificate(family: Family) -> Certificate:
+def certificate(family: ProgrammeFamily) -> ParametricCertificate:
     """A constant a little above the best one, proved for every number of clients.
 
     Where M is in no coefficient, the proof of one bracket is a proof for all.  Else Clarabel looks for polynomials in 1/M.
@@ -109,10 +109,10 @@ def certificate(family: Family) -> Certificate:
     if family.constant:
         bracket = tight(family.at(2))
         multipliers = {name: _number(x) for name, x in bracket.multipliers.items()}
-        candidates = iter([Certificate(_number(bracket.upper), multipliers)])
+        candidates = iter([ParametricCertificate(_number(bracket.upper), multipliers)])
     else:
         candidates = _candidates(family)
-    proved: list[tuple[float, Certificate]] = []
+    proved: list[tuple[float, ParametricCertificate]] = []
     for one in candidates:
         if proves(family, one):
             far = 0.0 if family.constant else _far(family, one)
@@ -124,16 +124,16 @@ def certificate(family: Family) -> Certificate:
     return min(proved, key=lambda pair: pair[0])[1]
 
 
-def _far(family: Family, found: Certificate) -> float:
+def _far(family: ProgrammeFamily, found: ParametricCertificate) -> float:
     """How far a constant is at most above those that are needed."""
     best = ((tight(family.at(M)).lower, value(found.constant, M)) for M in _AT[:5])
     return max(float((own - least) / max(abs(least), Fraction(1))) for least, own in best)
 
 
-def _candidates(family: Family) -> Iterator[Certificate]:
+def _candidates(family: ProgrammeFamily) -> Iterator[ParametricCertificate]:
     best = np.array([float(tight(family.at(M)).upper) for M in _AT])
     for base, degree in product(_bases(family), _DEGREES):
-        search = _Search(family, base, degree)
+        search = _ConstantSearch(family, base, degree)
         least = search.solved(best)
         if least is None:
             continue
@@ -157,7 +157,7 @@ def _candidates(family: Family) -> Iterator[Certificate]:
                 break
 
 
-def _bases(family: Family) -> list[Any]:
+def _bases(family: ProgrammeFamily) -> list[Any]:
     """By what constants and multipliers are divided: 1, and what the best constants for few clients look like."""
     guess = _guess({M: _simple(float(tight(family.at(M)).upper)) for M in COUNTS})
     if guess is None:
@@ -189,13 +189,13 @@ def _ratio(values: Mapping[int, Fraction], over: int, under: int) -> Any:
     return None
 
 
-class _Search:
+class _ConstantSearch:
     """Constants and multipliers that are sums of `basis`, at several M at once.
 
     basis  powers of 1/M, or of 1/(M - 1) where samples of the clients have such coefficients, times a base
     """
 
-    def __init__(self, family: Family, base: Any, degree: int) -> None:
+    def __init__(self, family: ProgrammeFamily, base: Any, degree: int) -> None:
         self.family, self.degree = family, degree
         self.forms = [family.amount, *family.conditions.values()]
         every = [family.objective, *self.forms]
@@ -299,7 +299,7 @@ class _Search:
         near: NDArray[np.float64],
         none: frozenset[int],
         round_: Callable[[float], Fraction],
-    ) -> Iterator[Certificate]:
+    ) -> Iterator[ParametricCertificate]:
         """A certificate near a solution, whose equations hold exactly."""
         width = self.degree + 1
         moved = [
@@ -315,7 +315,9 @@ class _Search:
             sum((_number(whole.get(k * width + n, Fraction(0))) * one for n, one in enumerate(self.basis)), FIELD.zero)
             for k in range(len(self.forms))
         ]
-        yield Certificate(sums[0], {name: x for name, x in zip(self.family.conditions, sums[1:], strict=True) if x})
+        yield ParametricCertificate(
+            sums[0], {name: x for name, x in zip(self.family.conditions, sums[1:], strict=True) if x}
+        )
 
 
 def _number(x: Fraction) -> Any:
@@ -346,7 +348,7 @@ class Instances:
         return sum((c * known.get(part, FIELD.zero) for part, c in form.items()), FIELD.zero)
 
 
-def needed(family: Family, found: Instances) -> Any:
+def needed(family: ProgrammeFamily, found: Instances) -> Any:
     """The constant that the instances need: a function of M; None if they are not of the class for every M >= 2, exactly."""
     every = (*found.products.values(), *found.values.values())
     conditions = [found.at(one) for one in family.conditions.values()]
@@ -365,7 +367,7 @@ def close(constant: Any, least: Any) -> bool:
     return any(nonnegative(one - apart) for one in near) and nonnegative(apart)
 
 
-def instances(family: Family, proof: Certificate) -> Instances | None:
+def instances(family: ProgrammeFamily, proof: ParametricCertificate) -> Instances | None:
     """Instances that need a proved constant, or nearly as much; None if none are found.
 
     First a known one on a line; then those that the proof leaves, if there is only one choice; then the best one for some M,
@@ -395,7 +397,7 @@ def instances(family: Family, proof: Certificate) -> Instances | None:
     return None
 
 
-def _on_line(family: Family) -> Instances | None:
+def _on_line(family: ProgrammeFamily) -> Instances | None:
     """The known instance on a line, for every number of clients; None without one."""
     parts = {part for form in (family.objective, family.amount, *family.conditions.values()) for part in form}
     names = sorted({name for part in parts if isinstance(part, tuple) for name in part} & family.line.keys())
@@ -404,7 +406,7 @@ def _on_line(family: Family) -> Instances | None:
     return Instances(products, values) if family.line else None
 
 
-def _complementary(family: Family, proof: Certificate) -> Instances | None:
+def _complementary(family: ProgrammeFamily, proof: ParametricCertificate) -> Instances | None:
     """Where what is left of the proof is 0, and so are the conditions with a multiplier: linear equations."""
     forms = (family.objective, family.amount, *family.conditions.values())
     names = sorted({name for form in forms for part in form if isinstance(part, tuple) for name in part})

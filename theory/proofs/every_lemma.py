@@ -15,15 +15,15 @@ import sympy
 from sympy import QQ
 
 from fedtheory.theory.proofs import squares
-from fedtheory.theory.proofs.every_count import Certificate, finite, matrix_of, rest_of
+from fedtheory.theory.proofs.every_count import ParametricCertificate, finite, matrix_of, rest_of
 from fedtheory.theory.proofs.squares import named
-from fedtheory.theory.proofs.symmetry import COUNT, Family, Form, sign_of, value
+from fedtheory.theory.proofs.symmetry import COUNT, Form, ProgrammeFamily, sign_of, value
 
 _MORE = sympy.Symbol("m")
 _MOST = 16  # powers of 1 + m that are tried
 
 
-def lemma(name: str, family: Family, proof: Certificate) -> str:
+def lemma(name: str, family: ProgrammeFamily, proof: ParametricCertificate) -> str:
     """That the certificate's constant is enough for every number of clients, with its proof.
 
     Raises ValueError where a pivot of the elimination vanishes, or nearly so, for some M: the proof would divide by it.
@@ -33,15 +33,15 @@ def lemma(name: str, family: Family, proof: Certificate) -> str:
         upper = value(proof.constant, 2)
         said, shown = squares.statement(one, upper, multipliers), squares.proof(one, upper, multipliers)
     else:
-        section = _Section(family, proof)
+        section = _FamilySection(family, proof)
         said, shown = section.statement, section.proof
     return f"Lemma {name} : {said}.\n{shown}\n"
 
 
-class _Section:
+class _FamilySection:
     """The names in Coq of a family's vectors and numbers, and what is said with them."""
 
-    def __init__(self, family: Family, proof: Certificate) -> None:
+    def __init__(self, family: ProgrammeFamily, proof: ParametricCertificate) -> None:
         self.family, self.certificate = family, proof
         parts = [part for form in (family.objective, family.amount, *family.conditions.values()) for part in form]
         self.vectors = named("v", sorted({name for part in parts if isinstance(part, tuple) for name in part}))

@@ -22,9 +22,17 @@ from sympy import QQ
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import symmetry
-from fedtheory.theory.proofs.every_count import Certificate, Instances, certificate, close, instances, needed, proves
-from fedtheory.theory.proofs.scenes import Rounds
-from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FEW, FIELD, EverySearch, Family
+from fedtheory.theory.proofs.every_count import (
+    Instances,
+    ParametricCertificate,
+    certificate,
+    close,
+    instances,
+    needed,
+    proves,
+)
+from fedtheory.theory.proofs.scenes import PaperScenes
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FEW, FIELD, EverySearch, ProgrammeFamily
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 from fedtheory.theory.statement import Bound, Statement, defined
 
@@ -32,7 +40,7 @@ Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Best:
+class BestForEveryCount:
     """The best factor on a stated term, or on all: between two rational functions of M, for every M >= 2.
 
     id        the statement's
@@ -44,7 +52,7 @@ class Best:
     id: str
     term: str
     search: EverySearch
-    proof: Certificate
+    proof: ParametricCertificate
     instance: Instances | None
     least: Any
 
@@ -87,8 +95,7 @@ class Best:
 
 
 def _coefficient(statement: Statement, term: str, search: EverySearch) -> sympy.Expr | None:
-    assert isinstance(statement.claim, Bound)
-    own = next((t.value for t in statement.claim.terms if t.name == term), None)
+    own = next((t.value for t in statement.claim_of(Bound).terms if t.name == term), None)
     return None if own is None else defined(own, statement.where).subs(dict(search.at)).subs(dict(search.place))
 
 
@@ -139,7 +146,7 @@ def entry_of(id_: str, numbers: Mapping[str, Fraction], alike: Collection[str]) 
     return next((entry for entry in same if numbers_of(entry) == (dict(numbers), list(alike))), None)
 
 
-def searches(entry: str, rounds: Rounds | None, counts: Sequence[int] = COUNTS[:FEW]) -> Mapping[str, EverySearch]:
+def searches(entry: str, rounds: PaperScenes | None, counts: Sequence[int] = COUNTS[:FEW]) -> Mapping[str, EverySearch]:
     """The programmes of an entry, by term, from these numbers of clients.
 
     Raises ValueError for a statement about single local steps.
@@ -151,7 +158,7 @@ def searches(entry: str, rounds: Rounds | None, counts: Sequence[int] = COUNTS[:
     return {term: one for term, (one,) in found.items()}
 
 
-def read(entry: str, told: Mapping[str, Told], rounds: Rounds | None) -> Iterator[Best]:
+def read(entry: str, told: Mapping[str, Told], rounds: PaperScenes | None) -> Iterator[BestForEveryCount]:
     """The constants of an entry, each checked exactly.  Raises ValueError for what does not prove what it says."""
     every = searches(entry, rounds)
     for term, own in told.items():
@@ -161,10 +168,10 @@ def read(entry: str, told: Mapping[str, Told], rounds: Rounds | None) -> Iterato
         yield _checked(entry, term, one, own)
 
 
-def _checked(entry: str, term: str, search: EverySearch, told: Told) -> Best:
+def _checked(entry: str, term: str, search: EverySearch, told: Told) -> BestForEveryCount:
     conditions = list(search.above.conditions)
     multipliers = {conditions[int(i)]: _read(x) for i, x in told["multipliers"].items()}
-    proof, instance, least = Certificate(_read(told["constant"]), multipliers), None, None
+    proof, instance, least = ParametricCertificate(_read(told["constant"]), multipliers), None, None
     if not proves(search.above, proof):
         raise ValueError(f"{entry}: {term}: the multipliers do not prove the constant for every number of clients")
     if "products" in told:
@@ -176,24 +183,26 @@ def _checked(entry: str, term: str, search: EverySearch, told: Told) -> Best:
         least = needed(search.below, instance)
         if least is None or not close(proof.constant, least):
             raise ValueError(f"{entry}: {term}: the instances do not need the constant for every number of clients")
-    return Best(entry.split()[0], term, search, proof, instance, None if least is None else least * search.sign)
+    return BestForEveryCount(
+        entry.split()[0], term, search, proof, instance, None if least is None else least * search.sign
+    )
 
 
-def checked(statement: Statement, rounds: Rounds | None) -> list[Best]:
+def checked(statement: Statement, rounds: PaperScenes | None) -> list[BestForEveryCount]:
     """All constants of a statement that are on record.  Raises ValueError as `read` does."""
     entries = ((entry, told) for entry, told in kept(statement.paper).items() if entry.split()[0] == statement.id)
     return [best for entry, told in entries if told is not None for best in read(entry, told, rounds)]
 
 
-def best(id_: str, term: str, search: EverySearch) -> Best:
+def best(id_: str, term: str, search: EverySearch) -> BestForEveryCount:
     """The best factor of a term, found by Clarabel.  Raises NotSolved and Unbounded as `certificate` does."""
     proof = certificate(search.above)
     instance = None if search.below is None else instances(search.below, proof)
     least = None if instance is None or search.below is None else needed(search.below, instance) * search.sign
-    return Best(id_, term, search, proof, instance, least)
+    return BestForEveryCount(id_, term, search, proof, instance, least)
 
 
-def found(entry: str, rounds: Rounds | None, say: Callable[[str], None]) -> dict[str, Told]:
+def found(entry: str, rounds: PaperScenes | None, say: Callable[[str], None]) -> dict[str, Told]:
     """Certificates and instances for each term of an entry for which they are found, as JSON."""
     every: dict[str, Told] = {}
     for term, search in searches(entry, rounds, COUNTS).items():
@@ -208,7 +217,7 @@ def found(entry: str, rounds: Rounds | None, say: Callable[[str], None]) -> dict
     return every
 
 
-def _written(one: Best) -> Told:
+def _written(one: BestForEveryCount) -> Told:
     places = {name: str(i) for i, name in enumerate(one.search.above.conditions)}
     multipliers = {places[name]: _told(x) for name, x in one.proof.multipliers.items()}
     told: dict[str, Any] = {"constant": _told(one.proof.constant), "multipliers": multipliers}
@@ -220,7 +229,7 @@ def _written(one: Best) -> Told:
     return told
 
 
-def _names(family: Family) -> tuple[list[str], list[str]]:
+def _names(family: ProgrammeFamily) -> tuple[list[str], list[str]]:
     """The vectors and the function values of a family."""
     parts = {part for form in (family.objective, family.amount, *family.conditions.values()) for part in form}
     pairs = [part for part in parts if isinstance(part, tuple)]

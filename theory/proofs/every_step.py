@@ -30,8 +30,8 @@ import sympy
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
-from fedtheory.theory.proofs.gram import Quadratic, Vector, summed
-from fedtheory.theory.proofs.scenes import Case, Function, Scene, alike
+from fedtheory.theory.proofs.gram import GramVector, QuadraticForm, summed
+from fedtheory.theory.proofs.scenes import Oracle, Scene, SceneCase, alike
 from fedtheory.theory.proofs.tight import Programme, is_square, needed_on_line
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Bound, Statement, defined
@@ -97,14 +97,14 @@ def slide(L: Fraction, eta: Fraction, n: int) -> tuple[Fraction, Callable[[Fract
 class LocalStep:
     """The step that leads to a point: the client's function, the number of its point, d and D there, v."""
 
-    function: Function
+    function: Oracle
     number: int
-    d: Vector
-    D: Vector
-    v: Vector
+    d: GramVector
+    D: GramVector
+    v: GramVector
 
 
-def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[Vector, LocalStep]]:
+def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[GramVector, LocalStep]]:
     """The name of the vector where the round starts, and d after each step whose end is a point of the round.
 
     Raises NoDrift where the points are no steps from one start.
@@ -112,7 +112,7 @@ def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[Vector, LocalStep]]:
     names = {next(iter(x.parts)) for f in scene.functions for x in f.points if len(x.parts) == 1}
     if len(names) != 1:
         raise NoDrift(f"{len(names)} starts of the round: expected one")
-    start = Vector({(name := names.pop()): Fraction(1)})
+    start = GramVector({(name := names.pop()): Fraction(1)})
     moves = [
         LocalStep(f, i, x - start, point.gradient - f.at(start).gradient, start)
         for f in scene.functions
@@ -130,14 +130,14 @@ def steps(scene: Scene, eta: Fraction) -> tuple[str, dict[Vector, LocalStep]]:
     return name, found
 
 
-def chain(scene: Scene, form: Quadratic, eta: Fraction, L: Fraction) -> tuple[int, dict[str, Fraction], str]:
+def chain(scene: Scene, form: QuadraticForm, eta: Fraction, L: Fraction) -> tuple[int, dict[str, Fraction], str]:
     """How many steps lead to the last point in a sum of ||d||^2, counted from 1; the multipliers of the induction; the
     name of the start.
 
     Raises NoDrift where the form is no such sum, and where functions are not smooth in both directions.
     """
     start, before = steps(scene, eta)
-    depth: dict[Vector, int] = {}
+    depth: dict[GramVector, int] = {}
     for end in before:
         path = [end]
         while path[-1].parts:
@@ -188,12 +188,12 @@ class Enough:
     needed: tuple[sympy.Expr, ...]
 
 
-def enough(statement: Statement, case: Case) -> Enough:
+def enough(statement: Statement, case: SceneCase) -> Enough:
     """What is enough, with its proof checked, and what needs it.  Raises NoDrift where this is no such claim."""
     claim, scene = statement.claim, case.scene
     if not isinstance(claim, Bound) or claim.sign != "<=" or claim.quantity not in scene.means:
         raise NoDrift(f"{statement.id}: expected an upper bound of a quantity of a round")
-    room: dict[sympy.Expr, Quadratic] = {}
+    room: dict[sympy.Expr, QuadraticForm] = {}
     for term in claim.terms:
         for monomial, (coefficient, form) in scene.form(defined(term.value, statement.where), case.at).items():
             if coefficient < 0 or not monomial.is_nonnegative:
@@ -210,7 +210,7 @@ def enough(statement: Statement, case: Case) -> Enough:
     whole = summed(own * number for own in room.values()) - form
     left = whole - summed(scene.conditions[name] * x for name, x in multipliers.items())
     others = [q for name, q in scene.conditions.items() if not name.startswith("f")]
-    if not any(is_square(left - one * number) for one in (Quadratic({}, {}), *others)):
+    if not any(is_square(left - one * number) for one in (QuadraticForm({}, {}), *others)):
         raise NoDrift(f"{statement.id}: the induction does not prove it")
     needed = tuple(q for q, x in needs.items() if x == number)
     return Enough(tuple(room), n, number, number / drift(L, eta, n), needed)
@@ -282,7 +282,7 @@ def letters(statement: Statement) -> tuple[str, str]:
 
 def every(
     statement: Statement,
-    rounds: scenes.Rounds | None,
+    rounds: scenes.PaperScenes | None,
     numbers: Mapping[str, Fraction],
     alike: Collection[str] = (),
     counts: Sequence[tuple[int, int]] = COUNTS,
@@ -319,7 +319,7 @@ def every(
     return DriftConstants(statement.id, steps_[0], factors[0], stated, same, needed, tuple(counts))
 
 
-def checked(statement: Statement, rounds: scenes.Rounds) -> DriftConstants | None:
+def checked(statement: Statement, rounds: scenes.PaperScenes) -> DriftConstants | None:
     """The induction for one of the `drifts` of a paper; None for other statements.  Raises ValueError as `every`."""
     numbers = rounds.drifts.get(statement.id.partition(".")[2])
     return None if numbers is None else every(statement, rounds, *numbers)

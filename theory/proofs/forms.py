@@ -178,13 +178,13 @@ class Alone(Objective, Client):
 # The symbols of a form
 
 
-class Term(Typed):
+class FormTerm(Typed):
     """A symbol of a form: a vector, a function value, or a sum; `linear` if it is a vector."""
 
     linear: Any = False
 
 
-class Vector(Term):
+class Vector(FormTerm):
     """A random vector, such as a point; one for each member of the families."""
 
     linear = True
@@ -197,21 +197,21 @@ class Minimiser(Vector):
     function = _part(1)
 
 
-class Infimum(Term):
+class Infimum(FormTerm):
     """The infimum of a function."""
 
     of = (Function,)
     function = _part(1)
 
 
-class PenalisedInfimum(Term):
+class PenalisedInfimum(FormTerm):
     """The infimum of a function plus (phi/2) ||x||^2; `penalty` is phi."""
 
     of = (Function, sympy.Expr)
     function, penalty = _part(1), _part(2)
 
 
-class _At(Term):
+class _PointTerm(FormTerm):
     """What a function is at a point."""
 
     function, at = _part(0), _part(1)
@@ -224,11 +224,11 @@ class _At(Term):
         return cls._of(cls.shown.format(function.name, at), function, at)
 
 
-class Value(_At):
+class Value(_PointTerm):
     """The value of a function at a point."""
 
 
-class Gradient(_At, Vector):
+class Gradient(_PointTerm, Vector):
     """The gradient of a function at a point."""
 
     shown = "grad {}[{}]"
@@ -292,7 +292,7 @@ class MeanAtStart(Vector):
     vector = _part(1)
 
 
-class Step(Vector):
+class LearningStep(Vector):
     """A learning rate times a stochastic gradient."""
 
 
@@ -325,39 +325,39 @@ class Mean(Vector):
     member = _part(1)
 
 
-class Draw(Vector):
+class SampleDraw(Vector):
     """One draw of a sample of vectors."""
 
     of, binds = (Vector, Family), True
     member = _part(1)
 
 
-class Sum(Term):
+class Sum(FormTerm):
     """The sum over a family of a member, or of the inner product of two."""
 
     binds = True
     family, factors = _part(0), property(lambda self: self.parts[1:])
     linear = property(lambda self: len(self.factors) == 1 and self.factors[0].linear)
 
-    def __new__(cls, family: Family, *factors: Term) -> Self:
+    def __new__(cls, family: Family, *factors: FormTerm) -> Self:
         """The sum of a factor, or of the product of two."""
         factors = tuple(sorted(factors, key=str))
         inside = "*".join(s.over(lambda one: () if one == family else (one,)).name for s in factors)
         return cls._of(f"sum_{family.name}({inside})", family, *factors)
 
 
-class Each(Term):
+class ForEach(FormTerm):
     """A symbol of a form for each member of further families."""
 
     shown = "{}"
     term, linear = _part(0), property(lambda self: self.term.linear)
 
-    def __new__(cls, term: Term, *families: Family) -> Self:
+    def __new__(cls, term: FormTerm, *families: Family) -> Self:
         """The symbol for each member of these families, too."""
         return cls._of(cls.shown.format(term.name) + _tag(families), term, *families)
 
 
-class Before(Each):
+class Before(ForEach):
     """The sum of a vector over the steps before, for each step of the families."""
 
     shown = "before({})"
@@ -413,15 +413,15 @@ def nested(e: Any, *stop: type) -> Iterator[Typed]:
             yield from nested(part, *stop)
 
 
-def vectors_in(e: sympy.Expr) -> set[Term]:
+def vectors_in(e: sympy.Expr) -> set[FormTerm]:
     """The vectors and function values in a form, sums included."""
-    return {s for s in e.free_symbols if isinstance(s, Term)}
+    return {s for s in e.free_symbols if isinstance(s, FormTerm)}
 
 
 def is_linear(e: Any) -> bool:
     """Whether an expression is a linear combination of vectors."""
     if not isinstance(e, sympy.Expr) or isinstance(e, Typed):
-        return isinstance(e, Term) and e.linear
+        return isinstance(e, FormTerm) and e.linear
     form = sympy.expand(e)
     members = vectors_in(form)
     if not all(s.linear for s in members):
@@ -431,7 +431,7 @@ def is_linear(e: Any) -> bool:
 
 def tagged(e: sympy.Expr, family: Family) -> sympy.Expr:
     """A form in which every vector and function value belongs to a member of the family."""
-    return e.xreplace({s: Each(s, family) for s in vectors_in(e)})
+    return e.xreplace({s: ForEach(s, family) for s in vectors_in(e)})
 
 
 def before(e: sympy.Expr, *families: Family) -> sympy.Expr:

@@ -137,7 +137,7 @@ def _inner(u: Any, v: Any) -> Any:
 
 
 def _whole(q: Any) -> int:
-    number = q.value if isinstance(q, Reading) else q
+    number = q.value if isinstance(q, SizedNumber) else q
     if number != int(number):
         raise ValueError(f"{number}: expected a whole number")
     return int(number)
@@ -145,17 +145,17 @@ def _whole(q: Any) -> int:
 
 def _apply(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """exp, log, Min, Max ..., by sympy."""
-    if not any(isinstance(a, Reading) for a in arguments):
+    if not any(isinstance(a, SizedNumber) for a in arguments):
         return function(*arguments)
     value = float(function(*(a.value for a in arguments)))
-    return Reading(value, abs(value) * (1 + sum(a.size for a in arguments)))
+    return SizedNumber(value, abs(value) * (1 + sum(a.size for a in arguments)))
 
 
 # In floating point
 
 
 @dataclass(frozen=True)
-class Reading:
+class SizedNumber:
     """A number or a vector in floating point, and its size: the value with every minus turned into a plus.
 
     Rounding errors are a small multiple of 1e-16 times the size (to first order), whatever cancels.
@@ -164,33 +164,33 @@ class Reading:
     value: Any
     size: float
 
-    def __add__(self, other: Reading) -> Reading:
+    def __add__(self, other: SizedNumber) -> SizedNumber:
         if np.shape(self.value) != np.shape(other.value) and np.any(self.value) and np.any(other.value):
             raise ValueError(f"{self.value} + {other.value}: expected two numbers, or two vectors of one length")
-        return Reading(self.value + other.value, self.size + other.size)
+        return SizedNumber(self.value + other.value, self.size + other.size)
 
-    def __sub__(self, other: Reading) -> Reading:
-        return self + Reading(-other.value, other.size)
+    def __sub__(self, other: SizedNumber) -> SizedNumber:
+        return self + SizedNumber(-other.value, other.size)
 
-    def __mul__(self, other: Reading) -> Reading:
+    def __mul__(self, other: SizedNumber) -> SizedNumber:
         if np.ndim(self.value) and np.ndim(other.value):
             raise ValueError(f"{self.value} times {other.value}: two vectors have an inner product, Inner(x, y)")
-        return Reading(self.value * other.value, self.size * other.size)
+        return SizedNumber(self.value * other.value, self.size * other.size)
 
-    def __matmul__(self, other: Reading) -> Reading:
+    def __matmul__(self, other: SizedNumber) -> SizedNumber:
         if np.shape(self.value) != np.shape(other.value) and np.any(self.value) and np.any(other.value):
             raise ValueError(f"<{self.value}, {other.value}>: expected vectors of one length")
-        return Reading(float(np.sum(self.value * other.value)), self.size * other.size)
+        return SizedNumber(float(np.sum(self.value * other.value)), self.size * other.size)
 
-    def __pow__(self, exponent: Reading) -> Reading:
+    def __pow__(self, exponent: SizedNumber) -> SizedNumber:
         base, power = self.value, exponent.value
         if np.ndim(base) or (base == 0 and power < 0) or (base < 0 and power != int(power)):
             raise ValueError(f"{base} to the power {power} is no real number")
         value = float(base) ** float(power)
-        return Reading(value, abs(value) + (abs(power * value / base) * self.size if base else 0.0))
+        return SizedNumber(value, abs(value) + (abs(power * value / base) * self.size if base else 0.0))
 
-    def __abs__(self) -> Reading:
-        return Reading(float(np.linalg.norm(self.value)), self.size)
+    def __abs__(self) -> SizedNumber:
+        return SizedNumber(float(np.linalg.norm(self.value)), self.size)
 
 
 @dataclass(frozen=True)
@@ -199,13 +199,13 @@ class _ReadFunction:
 
     h: Differentiable
 
-    def value(self, x: Reading) -> Reading:
+    def value(self, x: SizedNumber) -> SizedNumber:
         value = float(self.h.value(x.value))
-        return Reading(value, abs(value) + self.gradient(x).size * x.size)
+        return SizedNumber(value, abs(value) + self.gradient(x).size * x.size)
 
-    def gradient(self, x: Reading) -> Reading:
+    def gradient(self, x: SizedNumber) -> SizedNumber:
         gradient = np.asarray(self.h.gradient(x.value), dtype=float)
-        return Reading(gradient, float(np.linalg.norm(gradient)))
+        return SizedNumber(gradient, float(np.linalg.norm(gradient)))
 
 
 def read(value: Any) -> Any:
@@ -223,7 +223,7 @@ def read(value: Any) -> Any:
         raise ValueError(f"{value!r}: expected a number, a vector, a sequence of them, or a function") from None
     if not np.isfinite(array).all():
         raise ValueError(f"{value!r}: expected finite numbers")
-    return Reading(array if array.ndim else float(array), float(np.linalg.norm(array)))
+    return SizedNumber(array if array.ndim else float(array), float(np.linalg.norm(array)))
 
 
 @dataclass(frozen=True)
@@ -301,15 +301,15 @@ def sides(
     return found
 
 
-def _reader(values: Values, law: Law) -> Callable[[sympy.Expr], Reading]:
+def _reader(values: Values, law: Law) -> Callable[[sympy.Expr], SizedNumber]:
     symbols = {name: read(v) for name, v in values.items()}
     outcomes = [(p, {name: read(v) for name, v in drawn.items()}) for p, drawn in law]
     if law and abs(sum(float(p) for p, _ in law) - 1) > TOLERANCE:
         raise ValueError(f"the probabilities {[float(p) for p, _ in law]} do not sum to 1")
 
-    def reading(expression: sympy.Expr) -> Reading:
+    def reading(expression: sympy.Expr) -> SizedNumber:
         result = interpret(expression, symbols, outcomes, lambda q: read(float(q)))
-        if not isinstance(result, Reading):
+        if not isinstance(result, SizedNumber):
             raise ValueError(f"{expression} is a sequence or a function: expected a number or a vector")
         return result
 

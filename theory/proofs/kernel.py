@@ -20,7 +20,7 @@ _SECONDS = 600  # for a file; most lemmas take about 0.05, the slowest (fedcom.c
 
 
 @dataclass(frozen=True)
-class Answer:
+class CoqAnswer:
     """What coqc says of lemmas: against which of them, by name, and what it prints of the others."""
 
     refused: Mapping[str, str]
@@ -32,7 +32,7 @@ def document(lemmas: Mapping[str, str], above: str = PRELUDE) -> str:
     return "\n".join([above, *lemmas.values()])
 
 
-def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] | None = None) -> Answer:
+def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] | None = None) -> CoqAnswer:
     """What coqc says of steps, and of theorems that use them; the folder is for its files.
 
     Raises FileNotFoundError without coqc, and RuntimeError if it does not accept our libraries.
@@ -46,7 +46,7 @@ def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] |
     files = " ".join(sorted(file.stem for file in folder.glob("steps_*.vo")))
     above = f"{OF_THEOREMS}Require Import {files}.\n" if files else OF_THEOREMS
     found = answers(theorems or {}, folder, "theorems", above, _THEOREMS)
-    return Answer({**below.refused, **found.refused}, found.printed)
+    return CoqAnswer({**below.refused, **found.refused}, found.printed)
 
 
 def answers(
@@ -56,7 +56,7 @@ def answers(
     above: str,
     together: int,
     tell: Callable[[str, int, int], None] | None = None,
-) -> Answer:
+) -> CoqAnswer:
     """The same for lemmas, so many of them in a file that begins with `above`; `tell` hears of files that are done."""
     names = list(lemmas)
     parts = [names[start : start + together] for start in range(0, len(names), together)]
@@ -70,10 +70,10 @@ def answers(
             found.append(job.result())
             if tell:
                 tell(f"compiling {name}", len(found), len(jobs))
-    return Answer({k: v for one in found for k, v in one.refused.items()}, "".join(one.printed for one in found))
+    return CoqAnswer({k: v for one in found for k, v in one.refused.items()}, "".join(one.printed for one in found))
 
 
-def _answer(lemmas: dict[str, str], path: Path, above: str) -> Answer:
+def _answer(lemmas: dict[str, str], path: Path, above: str) -> CoqAnswer:
     """The same for one file: without each lemma that is refused, it is compiled again, until all of it is accepted."""
     found: dict[str, str] = {}
     printed = ""
@@ -81,7 +81,7 @@ def _answer(lemmas: dict[str, str], path: Path, above: str) -> Answer:
         path.write_text(document(left, above))
         output, says = compiled(path)
         if not says:
-            return Answer(found, printed + output)
+            return CoqAnswer(found, printed + output)
         line = re.search(r"line (\d+)", says)
         if line:
             found[_at_line(left, int(line[1]), above)] = says
@@ -92,8 +92,8 @@ def _answer(lemmas: dict[str, str], path: Path, above: str) -> Answer:
                 one = _answer({name: text}, path, above)
                 found |= one.refused
                 printed += one.printed
-            return Answer(found, printed)
-    return Answer(found, printed)
+            return CoqAnswer(found, printed)
+    return CoqAnswer(found, printed)
 
 
 def _at_line(lemmas: Mapping[str, str], line: int, above: str) -> str:

@@ -535,7 +535,7 @@ def _strength(verdict: Verdict | None) -> int:
 
 
 @dataclass(frozen=True)
-class Noticed:
+class MutationResult:
     """A change, and whether the evidence noticed it.
 
     by         the kinds of evidence that notice it: they refute the changed statement, or prove only the printed one, or
@@ -554,7 +554,7 @@ class Noticed:
     undecided: bool = False
 
 
-def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
+def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[MutationResult]:
     """Run the evidence of a statement that is proved, conditional or tested on every mutation of it.
 
     Leaves out changes that claim no more, and bounds that are sharper by no more than the room in the proof's constants.
@@ -577,7 +577,7 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
     ]
 
 
-def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
+def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> MutationResult:
     """Run the evidence, in this order, on a change until something speaks against it."""
     by: list[str] = []
     standing, recorded, moved = None, False, False
@@ -588,7 +588,7 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
         elif after.status in _AGAINST or _strength(before) > _strength(after):
             by.append(evidence.kind)
         if after is not None and after.status in (Status.REFUTED, Status.VACUOUS):
-            return Noticed(change, tuple(by), None)
+            return MutationResult(change, tuple(by), None)
         if evidence.kind != "units" and after is not None:
             standing = max((standing, after), key=_strength)
             moved |= (after.slack, after.says) != (before.slack, before.says)
@@ -597,7 +597,7 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
     needless = recorded and still is not None and change.part in ("condition", "assumption")
     has_proof = any(e.kind != "units" and _strength(v) >= _CONDITIONAL for e, v in asked)
     undecided = still is Status.TESTED and (has_proof or moved)
-    return Noticed(change, tuple(by), still, needless, undecided)
+    return MutationResult(change, tuple(by), still, needless, undecided)
 
 
 def _verdict(evidence: Evidence, changed: Statement, added: Sequence[str] = ()) -> Verdict | None:

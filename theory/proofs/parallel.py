@@ -25,12 +25,12 @@ from fedtheory.theory.proofs.argument import Argument, Fact, Language, digest, s
 from fedtheory.theory.proofs.forms import (
     Client,
     Family,
+    FormTerm,
     Gradient,
     Infimum,
     Minimiser,
     Objective,
     StochasticGradient,
-    Term,
     Value,
     Vector,
     gradient,
@@ -40,7 +40,7 @@ from fedtheory.theory.proofs.forms import (
     vector,
 )
 from fedtheory.theory.proofs.ledger import powers
-from fedtheory.theory.proofs.rules import Instance, Noise
+from fedtheory.theory.proofs.rules import Noise, RuleInstance
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Statement
 
@@ -83,7 +83,7 @@ class ParallelRound:
 
 
 @dataclass(frozen=True)
-class Steps:
+class ParallelSteps:
     """The vectors of the local steps of some families.
 
     clients  over which the function runs
@@ -101,7 +101,7 @@ class Steps:
             e = family.sum(e)
         return sympy.expand(e)
 
-    def over(self, one: Instance) -> Instance:
+    def over(self, one: RuleInstance) -> RuleInstance:
         """An instance, summed over all steps."""
         return one.over(*reversed(self.families))
 
@@ -162,11 +162,11 @@ class Vectors:
     F, x, x_next, minimiser, infimum, G, C, I = F, x, x_next, minimiser, infimum, G, C, I
 
     @cached_property
-    def all(self) -> Steps:
+    def all(self) -> ParallelSteps:
         """All steps of all clients."""
-        return Steps((C,), (C, I) if self.round.point else (C,), self.round.point is not None)
+        return ParallelSteps((C,), (C, I) if self.round.point else (C,), self.round.point is not None)
 
-    own, whole = Steps((), (J,)), Steps((), (I,))
+    own, whole = ParallelSteps((), (J,)), ParallelSteps((), (I,))
 
     @cached_property
     def noise(self) -> sympy.Expr:
@@ -202,10 +202,10 @@ class Vectors:
 
 # ----------------------------------------------------------------------------------------- inferences at their vectors
 
-Uses = Callable[[Argument, Vectors, sympy.Expr], Iterator[Instance]]  # for a claim about this quantity
+Uses = Callable[[Argument, Vectors, sympy.Expr], Iterator[RuleInstance]]  # for a claim about this quantity
 
 
-def smoothness(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def smoothness(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """F from x to x_next, and every F_m from x to its local points."""
     if of == field.gap.next:
         yield p.by(rules.DESCENT_OF_MEAN, F, x_next, x)
@@ -216,7 +216,7 @@ def smoothness(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
         yield steps.over(p.by(rules.LIPSCHITZ, steps.function, steps.point, x))
 
 
-def noise(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def noise(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """Noise has mean zero given what was before, and a bounded variance; the steps of a client are successive."""
     yield from _unbiased(p, v, of)
     if of == _at_step:
@@ -227,7 +227,7 @@ def noise(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
     yield p.by(rules.JENSEN_OVER, I.sum(v.all.noise.vector) if v.round.point else v.all.noise.vector, C)
 
 
-def independent_noise(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def independent_noise(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """The same, and noise is independent across clients."""
     yield from _unbiased(p, v, of)
     if of == _at_step:
@@ -236,7 +236,7 @@ def independent_noise(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Insta
         yield p.by(rules.INDEPENDENT, v.all.noise, *reversed(v.all.families))
 
 
-def _unbiased(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def _unbiased(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """Noise has mean zero given what was before, and a bounded variance."""
     steps = v.own if of == _at_step else v.all
     yield steps.over(p.by(rules.VARIANCE, steps.noise))
@@ -244,7 +244,7 @@ def _unbiased(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
     yield from (steps.over(p.by(rules.FRESH, steps.noise, one)) for one in known)
 
 
-def jensen(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def jensen(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """Squared sums of the changes of the local gradients; of a local point those of all that it is a sum of."""
     if of == _at_step and v.round.point:
         own, point = v.own, v.round.point
@@ -263,7 +263,7 @@ def jensen(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
 def young(share: Any) -> Uses:
     """2 <noise, rest> <= share ||noise||^2 + ||rest||^2 / share for the sums over all steps."""
 
-    def uses(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+    def uses(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
         if of != _at_step:
             yield p.by(rules.YOUNG, v.noise, v.tracked, sympy.sympify(share))
 
@@ -273,14 +273,14 @@ def young(share: Any) -> Uses:
 def changes(share: Any) -> Uses:
     """2 <changes, G> <= share ||changes||^2 + ||G||^2 / share, for the summed changes of the local gradients from x."""
 
-    def uses(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+    def uses(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
         if of != _at_step and v.round.point:
             yield p.by(rules.YOUNG, -v.all.sum(v.all.move), v.all.mass * G, sympy.sympify(share))
 
     return uses
 
 
-def convexity(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def convexity(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """Every F_m at x* from its local points; the mean of the F_m is F, whose gradient is 0 at x*."""
     steps, own = v.all, v.all.function
     if of != field.dist2.next:
@@ -300,7 +300,7 @@ def convexity(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
     yield p.by(rules.ATTAINED, F, minimiser, infimum)
 
 
-def square(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[Instance]:
+def square(p: Argument, v: Vectors, of: sympy.Expr) -> Iterator[RuleInstance]:
     """The squared mean of the local gradients is not negative; needs no name in a proof."""
     if of != _at_step:
         yield p.by(rules.SQUARE, v.tracked)
@@ -428,7 +428,7 @@ def derived(
 
 def _terms(form: sympy.Expr) -> list[str]:
     """The terms of a form, as text, each with its factor."""
-    symbols = sorted((s for s in form.free_symbols if isinstance(s, Term)), key=str)
+    symbols = sorted((s for s in form.free_symbols if isinstance(s, FormTerm)), key=str)
     several = sympy.Poly(form, *symbols).terms() if symbols else [((), form)]
     factored = ((sympy.factor(c), sympy.Mul(*(s**n for s, n in zip(symbols, m, strict=True)))) for m, c in several)
     return [f"{c} * {monomial}" for c, monomial in factored if c != 0]
@@ -445,7 +445,7 @@ def _of_steps(symbol: sympy.Symbol) -> bool:
 def factors(rest: sympy.Expr, columns: Sequence[sympy.Expr]) -> list[sympy.Expr]:
     """Factors with which the columns add up to -rest, as forms; what is free is 0, what cannot be met is left."""
     every = [*columns, rest]
-    terms = sorted({s for e in every for s in e.free_symbols if isinstance(s, Term)} | {field.sigma}, key=str)
+    terms = sorted({s for e in every for s in e.free_symbols if isinstance(s, FormTerm)} | {field.sigma}, key=str)
     constants = sorted({s for e in every for s in e.free_symbols} - {*terms}, key=str)
     domain = sympy.QQ.frac_field(*constants) if constants else sympy.QQ
     polys = [sympy.Poly(e, *terms, domain=domain).rep.to_dict() for e in every]

@@ -12,7 +12,7 @@ import z3
 from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide
-from fedtheory.theory.proofs.composition import Kind, Theorem
+from fedtheory.theory.proofs.composition import CoqTheorem, Kind
 from fedtheory.theory.proofs.sequents import Domain, holds, names_in, parsed
 from fedtheory.theory.statement import Status
 
@@ -37,13 +37,13 @@ def printed(output: str) -> dict[str, frozenset[str]]:
     return found
 
 
-def premises(theorem: Theorem, assumed: Iterable[str]) -> set[tuple[Kind, str]]:
+def premises(theorem: CoqTheorem, assumed: Iterable[str]) -> set[tuple[Kind, str]]:
     """The hypotheses among these names, by their kind and what they stand for."""
     names = set(assumed)
     return {(one.kind, one.stands_for) for one in theorem.hypotheses if one.name in names}
 
 
-def unlisted(theorem: Theorem, assumed: Iterable[str]) -> set[str]:
+def unlisted(theorem: CoqTheorem, assumed: Iterable[str]) -> set[str]:
     """The names that are neither hypotheses of the theorem, nor its variables, nor axioms of Coq's real numbers."""
     known = {one.name for one in theorem.hypotheses} | theorem.declared
     return set(assumed) - known - OF_REALS
@@ -55,7 +55,7 @@ def unlisted(theorem: Theorem, assumed: Iterable[str]) -> set[str]:
 _SIZES = tuple(sympy.Rational(1, 16**power) for power in range(4))  # of constants that may be zero, such as sigma
 
 
-def instance(theorem: Theorem, known: Mapping[str, str] | None = None) -> dict[str, Fraction] | None:
+def instance(theorem: CoqTheorem, known: Mapping[str, str] | None = None) -> dict[str, Fraction] | None:
     """Numbers for which all hypotheses of a theorem hold, exactly; None if none are found.
 
     z3 proposes numbers, and fractions check them.  Counts in exponents are 1 or 32.  What changes with the round has
@@ -75,18 +75,18 @@ def instance(theorem: Theorem, known: Mapping[str, str] | None = None) -> dict[s
     return best or None
 
 
-def zeros(numbers: Mapping[str, Fraction], theorem: Theorem) -> list[str]:
+def zeros(numbers: Mapping[str, Fraction], theorem: CoqTheorem) -> list[str]:
     """The variables that may be zero, and are."""
     return [name for name, where in theorem.variables if where in ("nonnegative", "real") and numbers[name] == 0]
 
 
-def _hypotheses(theorem: Theorem) -> list[str]:
+def _hypotheses(theorem: CoqTheorem) -> list[str]:
     """What the hypotheses say, and that nothing changes from round to round."""
     steady = [f"{name} == {of}" for name, (of, later) in theorem.sequences.items() if later]
     return [*(one.says[-1] for one in theorem.hypotheses), *steady]
 
 
-def _with_more(theorem: Theorem, first: dict[str, Fraction]) -> dict[str, Fraction]:
+def _with_more(theorem: CoqTheorem, first: dict[str, Fraction]) -> dict[str, Fraction]:
     """Numbers like these with fewer zeros."""
     domains = dict(theorem.variables)
     symbols = {name: _symbol(name, where) for name, where in domains.items()}
@@ -195,13 +195,13 @@ def _number(value: sympy.Expr) -> z3.RatNumRef:
     return z3.RealVal(f"{value.p}/{value.q}")
 
 
-def _instance(theorem: Theorem, least: int = 1) -> dict[str, Fraction] | None:
+def _instance(theorem: CoqTheorem, least: int = 1) -> dict[str, Fraction] | None:
     """The same, in which first everything that may be zero is zero; counts are at least `least`."""
     some = (_instance_at(theorem, count, least) for count in (1, 32))  # 32: some bounds need many rounds
     return next((one for one in some if one is not None), None)
 
 
-def _instance_at(theorem: Theorem, count: int, least: int) -> dict[str, Fraction] | None:
+def _instance_at(theorem: CoqTheorem, count: int, least: int) -> dict[str, Fraction] | None:
     domains = dict(theorem.variables)
     said = [text for text in _hypotheses(theorem) if names_in(text) <= domains.keys()]
     symbols = {name: _symbol(name, where) for name, where in domains.items()}

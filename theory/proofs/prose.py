@@ -12,20 +12,11 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import SIGNS, UNICODE_SIGNS, in_line, latex
-from fedtheory.theory.proof_text import Cited, Earlier, Formula, Line, Piece, ProofText
-from fedtheory.theory.proofs.argument import (
-    Argument,
-    Combined,
-    Decided,
-    Fact,
-    Inferred,
-    OfForms,
-    Said,
-    Summand,
-)
+from fedtheory.theory.proof_text import Cited, Earlier, Formula, Piece, ProofLine, ProofText
+from fedtheory.theory.proofs.argument import Argument, Combined, Decided, Fact, Inferred, OfForms, Said, Summand
 from fedtheory.theory.proofs.arithmetic import Recording
 from fedtheory.theory.proofs.ledger import Step, coefficients
-from fedtheory.theory.proofs.rules import RULES, Instance
+from fedtheory.theory.proofs.rules import RULES, RuleInstance
 from fedtheory.theory.statement import Status
 
 
@@ -45,12 +36,12 @@ def written(argument: Argument) -> ProofText:
             writer.claims.add(conclusion.claim)
             writer.tell(conclusion.claim)
             which = f"part {conclusion.part + 1} of the claim" if len(argument.goals) > 1 else "the claim"
-            writer.lines.append(Line((f"This is {which}.",)))
+            writer.lines.append(ProofLine((f"This is {which}.",)))
         writer.lines += writer.rest()
     else:
         for fact in argument.so_far:
             writer.tell(fact)
-        writer.lines.append(Line(tuple(writer.breaks(broken)), breaks=True))
+        writer.lines.append(ProofLine(tuple(writer.breaks(broken)), breaks=True))
     names = (step.name for step in argument.steps if step is not broken)
     return ProofText(
         tuple(writer.lines), tuple(name if len(name) <= _LONG else f"{name[:_LONG]} ..." for name in names)
@@ -62,7 +53,7 @@ class _Writer:
     """The lines so far, and the numbers of the facts that they tell."""
 
     argument: Argument
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ProofLine] = field(default_factory=list)
     numbers: dict[Fact, int] = field(default_factory=dict)
     claims: set[Fact] = field(default_factory=set)  # told as the statement has them, even if only the form is new
 
@@ -72,7 +63,7 @@ class _Writer:
         """What holds in this case beyond the conditions of the statement."""
         case = [one for one in conditions if one not in self.argument.conditions]
         if case and len(self.argument.conclusions) > 1:
-            self.lines.append(Line(("Suppose ", *_joined([(self.formula(one),) for one in case]), ".")))
+            self.lines.append(ProofLine(("Suppose ", *_joined([(self.formula(one),) for one in case]), ".")))
 
     def tell(self, fact: Fact) -> int:
         """The number of the line that tells a fact; written now if it is not there yet."""
@@ -81,7 +72,7 @@ class _Writer:
             if same is None:
                 because = (*self.because(fact), ".")
                 number = max(self.numbers.values(), default=0) + 1
-                self.lines.append(Line(because, self.relation(fact), number))
+                self.lines.append(ProofLine(because, self.relation(fact), number))
             else:
                 number = self.tell(same)
             self.numbers[fact] = number
@@ -117,7 +108,7 @@ class _Writer:
             yield from (". It fails at ", *_joined(values))
         yield "."
 
-    def rest(self) -> Iterator[Line]:
+    def rest(self) -> Iterator[ProofLine]:
         """What the lines do not tell: parts of the claim that steps decide, and premises of inferences in words."""
         argument = self.argument
         left = set(range(len(argument.goals))) - {one.part for one in argument.conclusions}
@@ -127,11 +118,11 @@ class _Writer:
                 if len(argument.goals) == 1
                 else f"Part {', '.join(str(part + 1) for part in sorted(left))} of the claim"
             )
-            yield Line((f"{which} is decided by the steps below.",))
+            yield ProofLine((f"{which} is decided by the steps below.",))
         told = {piece for line in self.lines for piece in line.because}
         more = [(self._named(p.name),) for p in sorted(argument.premises) if p.kind in _USED]
         if more := [one for one in more if one[0] not in told]:
-            yield Line(("The proof also uses: ", *_joined(more), "."))
+            yield ProofLine(("The proof also uses: ", *_joined(more), "."))
 
     # Reasons
 
@@ -185,7 +176,7 @@ class _Writer:
     def _instance(self, part: Summand) -> tuple[Piece, ...]:
         """A rule, or a fact about each member of a family, with its factor."""
         one = part.of
-        assert isinstance(one, Instance)
+        assert isinstance(one, RuleInstance)
         if one.of is not None:
             return (*self._times(one.times), Earlier(self.tell(one.of)), " for each member")
         return (*self._times(one.times), self._named(one.rule), *self._under(one.rule))

@@ -22,7 +22,7 @@ Choice = Literal["max", "min", "abs"]
 
 
 @dataclass(frozen=True)
-class Step:
+class PlainSequent:
     """A sequent with its guards written out.
 
     hypotheses   (name, relation), in the order in which Coq meets them
@@ -35,23 +35,23 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Split:
+class CaseSplit:
     """A maximum, minimum or absolute value takes one of two values; `name` says which is the larger."""
 
     choice: Choice
     call: str
     name: str
-    cases: tuple[Step, Step]
+    cases: tuple[PlainSequent, PlainSequent]
 
 
 @dataclass(frozen=True)
-class Root:
+class RootVariable:
     """The square root of `base` becomes a variable; `square` names the hypothesis about its square."""
 
     base: str
     variable: str
     square: str
-    step: Step
+    step: PlainSequent
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Solve:
     hypothesis: str
     variable: str
     value: str
-    step: Step
+    step: PlainSequent
 
 
-Move = Split | Root | Solve
+Move = CaseSplit | RootVariable | Solve
 
 
-def opened(sequent: Sequent) -> Step:
+def opened(sequent: Sequent) -> PlainSequent:
     """The step of a sequent: guards of what is given become hypotheses, those of the claim goals, unless visible.
 
     Raises ValueError for roots other than square roots, and for exp, log and powers whose exponent is no number.
@@ -78,7 +78,7 @@ def opened(sequent: Sequent) -> Step:
     known = hidden([one for each in given for one in guards(each)], domains, given)
     goals = hidden(guards(claim), domains, [*given, *known])
     named = [(f"guard_{i}", each) for i, each in enumerate(known)] + [(f"given_{i}", e) for i, e in enumerate(given)]
-    return Step(sequent.variables, tuple(named), (*goals, claim))
+    return PlainSequent(sequent.variables, tuple(named), (*goals, claim))
 
 
 def hidden(texts: Iterable[str], domains: Mapping[str, Domain], known: Sequence[str] = ()) -> list[str]:
@@ -130,7 +130,7 @@ def _least(one: Sign | None, other: Sign | None, some: bool = False) -> Sign | N
     return "positive" if (any if some else all)(s == "positive" for s in (one, other)) else "nonnegative"
 
 
-def move(step: Step) -> Move | None:
+def move(step: PlainSequent) -> Move | None:
     """What to do next with a step; None if nothing is left but polynomials and fractions.
 
     Raises ValueError for a root whose base is not known to be >= 0.
@@ -138,19 +138,19 @@ def move(step: Step) -> Move | None:
     return _split(step) or _root(step) or _solve(step)
 
 
-def leaves(step: Step) -> Iterator[Step]:
+def leaves(step: PlainSequent) -> Iterator[PlainSequent]:
     """The steps that are left after all moves, in order."""
     match move(step):
         case None:
             yield step
-        case Split(cases=cases):
+        case CaseSplit(cases=cases):
             for case in cases:
                 yield from leaves(case)
-        case Root(step=after) | Solve(step=after):
+        case RootVariable(step=after) | Solve(step=after):
             yield from leaves(after)
 
 
-def _split(step: Step) -> Split | None:
+def _split(step: PlainSequent) -> CaseSplit | None:
     call = _innermost(step, get_args(Choice))
     if call is None:
         return None
@@ -166,10 +166,10 @@ def _split(step: Step) -> Split | None:
             ways = [(f"0 <= {a}", a), (f"{a} <= 0", f"-({a})")]
     text = ast.unparse(call)
     first, second = (_with(_replaced(step, text, value), (name, order)) for order, value in ways)
-    return Split(call.func.id, text, name, (first, second))  # type: ignore[arg-type]
+    return CaseSplit(call.func.id, text, name, (first, second))  # type: ignore[arg-type]
 
 
-def _root(step: Step) -> Root | None:
+def _root(step: PlainSequent) -> RootVariable | None:
     call = _innermost(step, ("root",))
     if call is None:
         return None
@@ -184,10 +184,10 @@ def _root(step: Step) -> Root | None:
     after = _replaced(step, ast.unparse(call), variable)
     after = replace(after, variables=(*after.variables, (variable, domain)))
     square = f"square_{number}"
-    return Root(text, variable, square, _with(after, (square, f"{variable} ** 2 == {text}")))
+    return RootVariable(text, variable, square, _with(after, (square, f"{variable} ** 2 == {text}")))
 
 
-def _solve(step: Step) -> Solve | None:
+def _solve(step: PlainSequent) -> Solve | None:
     for name, relation in step.hypotheses:
         solved = _solved(relation)
         if solved:
@@ -219,11 +219,11 @@ def _solved(relation: str) -> tuple[str, str] | None:
     return None
 
 
-def _with(step: Step, *first: tuple[str, str]) -> Step:
+def _with(step: PlainSequent, *first: tuple[str, str]) -> PlainSequent:
     return replace(step, hypotheses=(*first, *step.hypotheses))
 
 
-def _innermost(step: Step, names: tuple[str, ...]) -> ast.Call | None:
+def _innermost(step: PlainSequent, names: tuple[str, ...]) -> ast.Call | None:
     """A call of one of these functions, in the first text that has one, without another of them inside."""
     for text in (*step.goals, *(relation for _, relation in step.hypotheses)):
         calls = [n for n in ast.walk(parsed(text)) if isinstance(n, ast.Call) and _is_call(n, names)]
@@ -236,7 +236,7 @@ def _is_call(tree: ast.Call, names: tuple[str, ...]) -> bool:
     return isinstance(tree.func, ast.Name) and tree.func.id in names
 
 
-def _replaced(step: Step, old: str, new: str) -> Step:
+def _replaced(step: PlainSequent, old: str, new: str) -> PlainSequent:
     """The step with `new` in place of `old`, everywhere."""
 
     def change(node: ast.expr) -> ast.expr:
@@ -244,7 +244,7 @@ def _replaced(step: Step, old: str, new: str) -> Step:
         return parsed(new) if same else node
 
     hypotheses = tuple((name, _mapped(text, change)) for name, text in step.hypotheses)
-    return Step(step.variables, hypotheses, tuple(_mapped(text, change) for text in step.goals))
+    return PlainSequent(step.variables, hypotheses, tuple(_mapped(text, change) for text in step.goals))
 
 
 def plain(text: str) -> str:

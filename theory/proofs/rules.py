@@ -24,12 +24,13 @@ from fedtheory.theory.proofs.forms import (
     Binarised,
     Client,
     Compressed,
-    Draw,
-    Each,
     Family,
+    ForEach,
+    FormTerm,
     Function,
     Gradient,
     Infimum,
+    LearningStep,
     Mean,
     MeanAtStart,
     Minimiser,
@@ -37,12 +38,11 @@ from fedtheory.theory.proofs.forms import (
     PenalisedInfimum,
     Random,
     Renewed,
+    SampleDraw,
     ServerVariate,
     Spread,
-    Step,
     StochasticGradient,
     Sum,
-    Term,
     Tracking,
     Value,
     Variate,
@@ -63,7 +63,7 @@ from fedtheory.theory.statement import Status
 
 
 @dataclass(frozen=True)
-class Instance:
+class RuleInstance:
     """A rule at some vectors: `slack` is >= 0, or = 0 for an equality; a proof uses it with the factor `times`.
 
     of  the fact about any member of a family that this is an instance of, if it is not a rule
@@ -75,14 +75,14 @@ class Instance:
     times: sympy.Expr = sympy.S.One
     of: Any = None
 
-    def __rmul__(self, factor: Any) -> Instance:
+    def __rmul__(self, factor: Any) -> RuleInstance:
         return replace(self, times=self.times * sympy.sympify(factor))
 
-    def in_each(self, family: Family) -> Instance:
+    def in_each(self, family: Family) -> RuleInstance:
         """The instance for every member of a family of rounds."""
         return replace(self, slack=tagged(self.slack, family))
 
-    def over(self, *families: Family) -> Instance:
+    def over(self, *families: Family) -> RuleInstance:
         """The sum of the instance over the members of the families, innermost first."""
         slack = self.slack
         for family in families:
@@ -367,7 +367,7 @@ DESCENT_OF_MEAN = Rule(
 
 
 @dataclass(frozen=True)
-class Error:
+class Deviation:
     """What a random vector is apart from its mean: the difference, and the vectors known before the vector is drawn.
 
     vector  the difference, or its sum over the steps before
@@ -377,7 +377,7 @@ class Error:
     """
 
     vector: sympy.Expr
-    known: frozenset[Term]
+    known: frozenset[FormTerm]
     source: ClassVar[type[Random]] = Random
 
     def __post_init__(self) -> None:
@@ -399,14 +399,14 @@ class Error:
         raise ValueError(f"{self.vector}: expected the difference of a {self.source.__qualname__} and its mean")
 
 
-class Noise(Error):
+class Noise(Deviation):
     """The noise of a stochastic gradient, g - grad F_m(x)."""
 
     source = StochasticGradient
 
 
 @rule("noise of mean zero", Property.UNBIASED, equality=True, of=Noise)
-def FRESH(error: Error | Drawn, known: Linear) -> sympy.Expr:
+def FRESH(error: Deviation | ConditionalMean, known: Linear) -> sympy.Expr:
     """E<noise, v> = 0 for a vector v that is known before the noise is drawn"""
     unknown = vectors_in(known) - error.known
     if unknown:
@@ -414,7 +414,7 @@ def FRESH(error: Error | Drawn, known: Linear) -> sympy.Expr:
     return sympy.expand(error.vector * known)
 
 
-def _each(error: Error, *families: Family) -> None:
+def _each(error: Deviation, *families: Family) -> None:
     """Raises ValueError unless the error is that of one draw, for each member of the families."""
     if error.vector != error.drawn.error or set(families) - set(error.drawn.families):
         names = ", ".join(family.name for family in families)
@@ -565,7 +565,7 @@ def _prove_pair() -> Decision:
     equality=True,
     when=lambda first, second, mean, member, population: (at_least(population, 2),),
 )
-def PAIR_OF_SAMPLE(first: Draw, second: Draw, mean: Mean, member: Vector, population: Number) -> sympy.Expr:
+def PAIR_OF_SAMPLE(first: SampleDraw, second: SampleDraw, mean: Mean, member: Vector, population: Number) -> sympy.Expr:
     """E<v_p - vbar, v_q - vbar> = -variance / (M - 1) for two different draws"""
     _mean_of(member, mean)
     if first == second or {first.member, second.member} != {member}:
@@ -683,7 +683,7 @@ def ATTAINED(function: Objective, x_star: Minimiser, lowest: Infimum) -> sympy.E
     return BELOW.slack(function, x_star, lowest)
 
 
-def _errors(kind: type[Error], of: Local, squares: Members, weighted: Members) -> sympy.Expr:
+def _errors(kind: type[Deviation], of: Local, squares: Members, weighted: Members) -> sympy.Expr:
     for members in (squares, weighted):
         if not isinstance(of(members), kind):
             raise ValueError(f"{of(members)}: expected the {kind.__qualname__} of a {kind.source.__qualname__}")
@@ -742,7 +742,7 @@ def _prove_bounded_step() -> Decision:
 
 
 @rule("bounded step", Property.BOUNDED_GRADIENT, prove=_prove_bounded_step)
-def BOUNDED_STEP(G: Number, step: Step, rate: Number) -> sympy.Expr:
+def BOUNDED_STEP(G: Number, step: LearningStep, rate: Number) -> sympy.Expr:
     """E||eta g||^2 <= rate^2 G^2 for a step eta g whose learning rate eta is at most `rate`"""
     return rate**2 * G**2 - step**2
 
@@ -750,7 +750,7 @@ def BOUNDED_STEP(G: Number, step: Step, rate: Number) -> sympy.Expr:
 # Binarisation: S(v) - v is a noise that is drawn after v
 
 
-class Rounding(Error):
+class BinarisationError(Deviation):
     """The error S(v) - v of a binarised vector."""
 
     source = Binarised
@@ -762,13 +762,13 @@ BINARISED = Rule(
     FRESH.slack,
     _means,
     (Property.UNBIASED_BINARISATION,),
-    of=Rounding,
+    of=BinarisationError,
     equality=True,
 )
 
 
 @rule("error of binarisation", Property.BINARISATION)
-def BINARISATION_ERROR(q: Number, error: Rounding) -> sympy.Expr:
+def BINARISATION_ERROR(q: Number, error: BinarisationError) -> sympy.Expr:
     """E||S(v) - v||^2 <= q^2 ||v||^2"""
     return q**2 * sympy.expand(error.drawn.binarised**2) - sympy.expand(error.vector**2)
 
@@ -782,7 +782,7 @@ def BINARISATION_ERROR(q: Number, error: Rounding) -> sympy.Expr:
 )
 def INDEPENDENT_BINARISATION(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
     """E||sum p_m (S(v_m) - v_m)||^2 = sum p_m^2 E||S(v_m) - v_m||^2, the clients' binarisations independent"""
-    return _errors(Rounding, of, squares, weighted)
+    return _errors(BinarisationError, of, squares, weighted)
 
 
 # The clients' functions and their mean; the mean can be smooth even if they are not
@@ -895,7 +895,7 @@ class Sample:
     def of_all(self, e: sympy.Expr) -> sympy.Expr:
         """The same form for all clients.  Raises ValueError if the form depends on the sample."""
         known = set(map(bare, self.known))
-        parts = [s for s in nested(e, Random, Client) if not isinstance(s, Value | Gradient | Sum | Each)]
+        parts = [s for s in nested(e, Random, Client) if not isinstance(s, Value | Gradient | Sum | ForEach)]
         unknown = {s.name for s in parts if bare(s) not in known} | _sums_over(self.some, e)
         if unknown:
             raise ValueError(f"{sorted(unknown)}: not known before the sample is drawn")
@@ -1017,7 +1017,7 @@ def JENSEN_PART(of: Local, some: Steps, every: Steps) -> sympy.Expr:
 
 
 @dataclass(frozen=True)
-class Rounds:
+class RoundsOfRun:
     """The rounds of a run, and its model before and after a round, before the first and after the last one."""
 
     family: Family
@@ -1034,7 +1034,7 @@ def _prove_telescoped() -> Decision:
 
 
 @rule("changes add up", prove=_prove_telescoped, equality=True)
-def TELESCOPED(run: Rounds, of: Local) -> sympy.Expr:
+def TELESCOPED(run: RoundsOfRun, of: Local) -> sympy.Expr:
     """the sum of the changes of all rounds is the change from the first model to the last"""
     one = sympy.expand(of(run.after) - of(run.before))
     return run.family.sum(tagged(one, run.family)) - of(run.last) + of(run.first)
@@ -1202,11 +1202,11 @@ STRONGLY_POLYAK = Rule(
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ConditionalMean:
     """A client's mean of a random vector given the start of the round, and the vectors known at the start."""
 
     mean: MeanAtStart
-    known: frozenset[Term]
+    known: frozenset[FormTerm]
 
     @property
     def vector(self) -> sympy.Expr:
@@ -1219,13 +1219,13 @@ CENTRED = Rule(
     "E<v - e, u> = 0 for e the mean of v given the start of the round, and u known at the start",
     FRESH.slack,
     _means,
-    of=Drawn,
+    of=ConditionalMean,
     equality=True,
 )
 
 
 @rule("independent clients", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_successive, equality=True)
-def CLIENTS_APART(drawn: Drawn, clients: Family) -> sympy.Expr:
+def CLIENTS_APART(drawn: ConditionalMean, clients: Family) -> sympy.Expr:
     """E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for v_m that client m computes alone, of mean e_m given the start"""
     _of_each(drawn.mean, clients)
     return clients.sum(sympy.expand(drawn.vector**2)) - sympy.expand(clients.sum(drawn.vector) ** 2)
@@ -1234,7 +1234,7 @@ def CLIENTS_APART(drawn: Drawn, clients: Family) -> sympy.Expr:
 # Compression
 
 
-class Message(Error):
+class CompressionError(Deviation):
     """The error Q(v) - v of a compressed vector; known are the vectors before the compressor draws its coins."""
 
     source = Compressed
@@ -1251,13 +1251,13 @@ class Message(Error):
 
 
 @rule("compressor of mean zero error", Property.COMPRESSOR, equality=True)
-def DECODED(q: Number, message: Message, known: Linear) -> sympy.Expr:
+def DECODED(q: Number, message: CompressionError, known: Linear) -> sympy.Expr:
     """E<Q(v) - v, u> = 0 for a vector u that is known before Q(v) is drawn"""
     return FRESH.slack(message, known)
 
 
 @rule("compression error", Property.COMPRESSOR)
-def COMPRESSION(q: Number, message: Message) -> sympy.Expr:
+def COMPRESSION(q: Number, message: CompressionError) -> sympy.Expr:
     """E||Q(v) - v||^2 <= q ||v||^2"""
     return sympy.expand(q * message.sent**2 - message.vector**2)
 
@@ -1269,14 +1269,14 @@ def COMPRESSION(q: Number, message: Message) -> sympy.Expr:
     prove=_prove_successive,
     equality=True,
 )
-def COMPRESSED_APART(q: Number, message: Message, clients: Family) -> sympy.Expr:
+def COMPRESSED_APART(q: Number, message: CompressionError, clients: Family) -> sympy.Expr:
     """E||sum_m (Q(v_m) - v_m)||^2 = sum_m E||Q(v_m) - v_m||^2"""
     _each(message, clients)
     return clients.sum(sympy.expand(message.vector**2)) - sympy.expand(clients.sum(message.vector) ** 2)
 
 
 @rule("bounded compression drift", Property.COMPRESSION_DRIFT)
-def COMPRESSION_DRIFT(G: Number, message: Message, of_mean: Message, clients: Family) -> sympy.Expr:
+def COMPRESSION_DRIFT(G: Number, message: CompressionError, of_mean: CompressionError, clients: Family) -> sympy.Expr:
     """E||mean of the Q(v_m)||^2 <= E||Q(mean of the v_m)||^2 + G"""
     if sympy.expand(clients.sum(message.sent) / clients.mass - of_mean.sent) != 0:
         raise ValueError(f"{of_mean.sent}: expected the mean of {message.sent}")

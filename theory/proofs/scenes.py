@@ -22,11 +22,11 @@ from typing import Any
 import sympy
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs.gram import Quadratic, Vector, number, summed, total, vector
+from fedtheory.theory.proofs.gram import GramVector, QuadraticForm, number, summed, total, vector
 from fedtheory.theory.proofs.tight import (
     PARTS,
     Bracket,
-    Instance,
+    GramInstance,
     NotSolved,
     Programme,
     Unbounded,
@@ -49,12 +49,12 @@ Numbers = Mapping[sympy.Symbol, sympy.Rational]
 
 
 @dataclass(frozen=True)
-class Point:
+class ScenePoint:
     """A point, with a function's value and gradient there."""
 
-    x: Vector
-    value: Quadratic
-    gradient: Vector
+    x: GramVector
+    value: QuadraticForm
+    gradient: GramVector
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class FunctionClass:
         # a convex function that is smooth from above is two-sided smooth
         return FunctionClass(above if L is None else L, mu, one_sided=L is None and mu is None)
 
-    def condition(self, i: Point, j: Point) -> Quadratic | None:
+    def condition(self, i: ScenePoint, j: ScenePoint) -> QuadraticForm | None:
         """What is >= 0 for the function's values and gradients at two points; sufficient, if for all pairs, both ways."""
         L, mu = self.L, self.mu
         if L is not None and self.one_sided:
@@ -96,26 +96,26 @@ class FunctionClass:
         return above - room / (2 * (1 - mu / L))
 
 
-class Function:
+class Oracle:
     """A function, known where its value and gradient were asked."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.points: dict[Vector, Point] = {}
+        self.points: dict[GramVector, ScenePoint] = {}
 
-    def at(self, x: Vector) -> Point:
+    def at(self, x: GramVector) -> ScenePoint:
         """The function at a point; the same point gives the same value and gradient."""
         if x not in self.points:
             label = f"{self.name}{len(self.points)}"
-            self.points[x] = Point(x, number(f"f{label}"), vector(f"g{label}"))
+            self.points[x] = ScenePoint(x, number(f"f{label}"), vector(f"g{label}"))
         return self.points[x]
 
-    def put(self, x: Vector, gradient: Vector, value: Quadratic | None = None) -> Point:
+    def put(self, x: GramVector, gradient: GramVector, value: QuadraticForm | None = None) -> ScenePoint:
         """Fix the gradient at a point."""
-        self.points[x] = Point(x, number(f"f{self.name}{len(self.points)}") if value is None else value, gradient)
+        self.points[x] = ScenePoint(x, number(f"f{self.name}{len(self.points)}") if value is None else value, gradient)
         return self.points[x]
 
-    def conditions(self, of: FunctionClass) -> dict[str, Quadratic]:
+    def conditions(self, of: FunctionClass) -> dict[str, QuadraticForm]:
         """What is >= 0 for a function of the class."""
         found = {}
         for (a, i), (b, j) in (
@@ -130,23 +130,23 @@ class Function:
 class Tilted:
     """A function plus a linear one: the clients of a class in which all gradients differ by constants."""
 
-    def __init__(self, base: Function, slope: Vector) -> None:
+    def __init__(self, base: Oracle, slope: GramVector) -> None:
         self.base, self.slope = base, slope
 
-    def at(self, x: Vector) -> Point:
+    def at(self, x: GramVector) -> ScenePoint:
         """The function at a point."""
         point = self.base.at(x)
-        return Point(x, point.value + self.slope @ x, point.gradient + self.slope)
+        return ScenePoint(x, point.value + self.slope @ x, point.gradient + self.slope)
 
 
-def mean_of(clients: Sequence[Function | Tilted], x: Vector) -> Point:
+def mean_of(clients: Sequence[Oracle | Tilted], x: GramVector) -> ScenePoint:
     """F, the mean of the clients' functions, at a point."""
     points = [client.at(x) for client in clients]
-    return Point(x, summed(p.value for p in points) / len(points), total(p.gradient for p in points) / len(points))
+    return ScenePoint(x, summed(p.value for p in points) / len(points), total(p.gradient for p in points) / len(points))
 
 
 def alike(
-    functions: Sequence[Function], known: Mapping[str, Fraction], f: Callable[[Fraction], Any]
+    functions: Sequence[Oracle], known: Mapping[str, Fraction], f: Callable[[Fraction], Any]
 ) -> dict[str, Fraction]:
     """The instance on a line in which every function is f, of which we get value and slope; `known` is what no f tells."""
     found, points = dict(known), [point for function in functions for point in function.points.values()]
@@ -159,7 +159,7 @@ def alike(
     return found
 
 
-def squared(constant: sympy.Expr) -> Quadratic:
+def squared(constant: sympy.Expr) -> QuadraticForm:
     """The square of an assumption's constant, such as sigma or a multiple of it, in the unknown number sigma^2."""
     factor, symbol = constant.as_coeff_Mul()
     if not symbol.is_Symbol or not factor.is_Rational:
@@ -167,7 +167,9 @@ def squared(constant: sympy.Expr) -> Quadratic:
     return number(f"{symbol}^2") * Fraction(int(factor.p), int(factor.q)) ** 2
 
 
-def bounded_below(points: Iterable[Point], lowest: Quadratic, of: FunctionClass, name: str) -> dict[str, Quadratic]:
+def bounded_below(
+    points: Iterable[ScenePoint], lowest: QuadraticForm, of: FunctionClass, name: str
+) -> dict[str, QuadraticForm]:
     """That a function of the class is nowhere below a number: by a gradient step further down, where it is smooth."""
     found = {}
     for i, point in enumerate(points):
@@ -179,7 +181,7 @@ def bounded_below(points: Iterable[Point], lowest: Quadratic, of: FunctionClass,
     return found
 
 
-def known_by_all(clients: Sequence[Function | Tilted], functions: Sequence[Function]) -> list[Point]:
+def known_by_all(clients: Sequence[Oracle | Tilted], functions: Sequence[Oracle]) -> list[ScenePoint]:
     """F at the points where all clients' functions were asked."""
     common = [x for x in functions[0].points if all(x in function.points for function in functions)]
     return [mean_of(clients, x) for x in common]
@@ -200,14 +202,14 @@ class Scene:
     line        an instance in one dimension that is known, as in `Programme`
     """
 
-    means: Mapping[sympy.Expr, Quadratic]
-    conditions: Mapping[str, Quadratic]
-    functions: Sequence[Function] = ()
+    means: Mapping[sympy.Expr, QuadraticForm]
+    conditions: Mapping[str, QuadraticForm]
+    functions: Sequence[Oracle] = ()
     within: Scene | None = None
     place: Numbers = field(default_factory=dict)
     line: Mapping[str, Fraction] = field(default_factory=dict)
 
-    def form(self, e: sympy.Expr, at: Numbers) -> dict[sympy.Expr, tuple[Fraction, Quadratic]]:
+    def form(self, e: sympy.Expr, at: Numbers) -> dict[sympy.Expr, tuple[Fraction, QuadraticForm]]:
         """The monomials of an expression, each with its coefficient and its form.  Raises ValueError for unknown ones."""
         found = {}
         for monomial, coefficient in sympy.expand(e.subs(dict(at) | dict(self.place))).as_coefficients_dict().items():
@@ -228,7 +230,7 @@ def exact(e: Any, at: Numbers) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Rounds:
+class PaperScenes:
     """What a paper supplies.
 
     names    of its statements about a round, without the paper's short name
@@ -252,7 +254,7 @@ class Rounds:
     runs: Callable[[Statement], Sequence[Mapping[str, Fraction]]] = lambda statement: ()
     drifts: Mapping[str, tuple[Mapping[str, Fraction], Sequence[str]]] = field(default_factory=dict)
 
-    def of_start(self, statement: Statement) -> Iterator[tuple[Case, Search]]:
+    def of_start(self, statement: Statement) -> Iterator[tuple[SceneCase, Search]]:
         """The programmes of the term of the start in these runs."""
         for numbers in self.runs(statement):
             (case,) = cases_at(statement, self, numbers)
@@ -304,7 +306,7 @@ _COUNTABLE = 10**9
 
 
 @dataclass(frozen=True)
-class Case:
+class SceneCase:
     """A statement in numbers, about one scene.
 
     numbers  those that are named in words
@@ -315,7 +317,7 @@ class Case:
     numbers: Mapping[str, Fraction]
     at: Numbers
     scene: Scene
-    solved: Case | None = None
+    solved: SceneCase | None = None
     factor: Fraction = Fraction(1)
 
     @property
@@ -351,7 +353,7 @@ def _about_quantities(statement: Statement, at: Numbers, scene: Scene) -> Scene:
     return replace(scene, conditions=found, within=within)
 
 
-def cases(statement: Statement, rounds: Rounds, full: bool = False) -> Iterator[Case]:
+def cases(statement: Statement, rounds: PaperScenes, full: bool = False) -> Iterator[SceneCase]:
     """The statement at the numbers to try, each with the largest step size of the candidates that its conditions admit."""
     for given in rounds.tried(statement, full):
 
@@ -368,11 +370,11 @@ def cases(statement: Statement, rounds: Rounds, full: bool = False) -> Iterator[
             if found is not None:
                 numbers = dict(given) | {rounds.step: step}
                 for scene in rounds.scenes(statement, found):
-                    yield Case(numbers, found, _about_quantities(statement, found, scene))
+                    yield SceneCase(numbers, found, _about_quantities(statement, found, scene))
                 break
 
 
-def cases_at(statement: Statement, rounds: Rounds | None, numbers: Mapping[str, Fraction]) -> list[Case]:
+def cases_at(statement: Statement, rounds: PaperScenes | None, numbers: Mapping[str, Fraction]) -> list[SceneCase]:
     """The statement at these numbers, by its paper's rounds.
 
     Raises ValueError for another statement, for numbers that are missing or do not fit, and for violated conditions.
@@ -393,8 +395,8 @@ def cases_at(statement: Statement, rounds: Rounds | None, numbers: Mapping[str, 
     return [replace(case, solved=same, factor=factor) for case, same in zip(found, solved, strict=True)]
 
 
-def _cases(statement: Statement, numbers: Mapping[str, Fraction], at: Numbers, rounds: Rounds) -> list[Case]:
-    return [Case(numbers, at, _about_quantities(statement, at, scene)) for scene in rounds.scenes(statement, at)]
+def _cases(statement: Statement, numbers: Mapping[str, Fraction], at: Numbers, rounds: PaperScenes) -> list[SceneCase]:
+    return [SceneCase(numbers, at, _about_quantities(statement, at, scene)) for scene in rounds.scenes(statement, at)]
 
 
 def _with_smoothness_one(statement: Statement, at: Numbers) -> tuple[Fraction, Numbers]:
@@ -442,7 +444,7 @@ ALL, REVERSED = "all terms", ", reversed"  # of the larger side, multiplied by o
 _DIRECTIONS = {"<=": (1,), ">=": (-1,), "=": (1, -1)}
 
 
-def searches(statement: Statement, case: Case) -> dict[str, Search]:
+def searches(statement: Statement, case: SceneCase) -> dict[str, Search]:
     """For all terms of the larger side at once, then for each term of a bound.
 
     Raises ValueError for another claim, and for symbols that have no value in the round.
@@ -474,8 +476,8 @@ def _programmes(
     for term in claim.terms:
         own = scene.form(defined(term.value, statement.where), at)
         parts[term.name] = {monomial: (-coefficient, form) for monomial, (coefficient, form) in own.items()}
-    need: list[Quadratic] = []
-    room: list[Quadratic] = []
+    need: list[QuadraticForm] = []
+    room: list[QuadraticForm] = []
     for own in parts.values():
         for monomial, (coefficient, form) in own.items():
             helps = direction * sign(coefficient) < 0 and monomial.is_nonnegative
@@ -508,7 +510,7 @@ def file_of(paper: str) -> Path:
 def key(programme: Programme) -> str:
     """The name of a programme: a digest of its forms."""
 
-    def told(form: Quadratic) -> str:
+    def told(form: QuadraticForm) -> str:
         products = sorted((*pair, str(c)) for pair, c in form.products.items())
         return f"{products} {sorted((n, str(c)) for n, c in form.numbers.items())}"
 
@@ -524,7 +526,7 @@ def kept(paper: str) -> dict[str, Any]:
     return found
 
 
-def written_instance(found: Instance) -> dict[str, Any]:
+def written_instance(found: GramInstance) -> dict[str, Any]:
     """An instance as JSON; what is below the diagonal of the Gram matrix is left out."""
 
     def parts(x: Fraction) -> int:
@@ -544,7 +546,7 @@ def written(found: Bracket, programme: Programme) -> dict[str, Any]:
     return {"upper": str(found.upper), "multipliers": multipliers} | own
 
 
-def read_instance(told: Mapping[str, Any], programme: Programme) -> Instance:
+def read_instance(told: Mapping[str, Any], programme: Programme) -> GramInstance:
     """An instance from JSON; the known one on a line, if none is told."""
     known = None if "gram" in told else on_line(programme)
     if known is not None:
@@ -557,7 +559,7 @@ def read_instance(told: Mapping[str, Any], programme: Programme) -> Instance:
         for j in range(i, n):
             gram[i][j] = gram[j][i] = Fraction(next(entries), PARTS)
     values = {name: Fraction(x, PARTS) for name, x in zip(programme.values, told["values"], strict=True)}
-    return Instance(programme.vectors, tuple(map(tuple, gram)), values)
+    return GramInstance(programme.vectors, tuple(map(tuple, gram)), values)
 
 
 def read(told: Mapping[str, Any], programme: Programme) -> Bracket:
@@ -588,7 +590,7 @@ def bracket(programme: Programme, paper: str) -> Bracket:
     return read(known, programme) if known else tight(programme)
 
 
-def violated(programme: Programme, paper: str) -> Instance | None:
+def violated(programme: Programme, paper: str) -> GramInstance | None:
     """An instance with objective > amount: as it was found earlier, if that is verified, else looked for now."""
     if programme.solved is not None:
         there = violated(programme.solved.programme, paper)
@@ -607,7 +609,7 @@ def violated(programme: Programme, paper: str) -> Instance | None:
 
 
 @dataclass(frozen=True)
-class Best:
+class FactorRange:
     """The best factor of a term is between `least` and `most`; `sign` is -1 for a term that may be larger."""
 
     least: Fraction
@@ -625,7 +627,7 @@ class Best:
         return self.least > 1 if self.sign > 0 else self.most < 1
 
 
-def best(search: Search, paper: str) -> Best:
+def best(search: Search, paper: str) -> FactorRange:
     """The best factor.  Raises Unbounded if no factor is enough; NotSolved if an end is not known."""
     found = bracket(search.above, paper)
     if search.above is search.below:
@@ -635,10 +637,10 @@ def best(search: Search, paper: str) -> Best:
         near = least is not None and close(least, found.upper)
         ends = least if near and least is not None else bracket(search.below, paper).lower, found.upper
     low, high = sorted(search.sign * end for end in ends)
-    return Best(low, high, search.sign)
+    return FactorRange(low, high, search.sign)
 
 
-def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
+def check(rounds: PaperScenes) -> Callable[[Statement, bool], Verdict]:
     """The check of evidence of kind `worst_case`."""
 
     def checked(statement: Statement, full: bool = False) -> Verdict:
@@ -660,7 +662,7 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
             proved: set[bool] = set()  # by direction
             every = searches(statement, case)
             for name, search in every.items():
-                found: Best | None = None
+                found: FactorRange | None = None
                 try:
                     found = best(search, statement.paper)
                 except Unbounded:
@@ -703,7 +705,9 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
     return checked
 
 
-def _refuted(statement: Statement, case: Case, search: Search, found: Best | None, whole: Search) -> Verdict:
+def _refuted(
+    statement: Statement, case: SceneCase, search: Search, found: FactorRange | None, whole: Search
+) -> Verdict:
     """The verdict, with an instance whose left side is larger than its right side; `whole` is the search for all terms."""
     if found is None:
         instance = violated(whole.below, statement.paper)
@@ -722,7 +726,7 @@ def _refuted(statement: Statement, case: Case, search: Search, found: Best | Non
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 
-def evidence(paper: str, rounds: Rounds) -> Iterator[Evidence]:
+def evidence(paper: str, rounds: PaperScenes) -> Iterator[Evidence]:
     """Evidence of kind `worst_case` for every statement that has numbers to try."""
     checked = check(rounds)
     for id_ in (f"{paper}.{name}" for name in rounds.names):

@@ -30,13 +30,13 @@ from fedtheory.theory.proofs.certificates import (
     Fact,
     Goal,
     Leaf,
+    Product,
     Says,
-    Term,
     difference,
     says,
     sides,
 )
-from fedtheory.theory.proofs.reduction import Step, leaves, opened
+from fedtheory.theory.proofs.reduction import PlainSequent, leaves, opened
 from fedtheory.theory.proofs.sequents import Sequent, parsed
 
 Polynomial = Any  # of sympy's ring of polynomials with rational coefficients
@@ -63,7 +63,7 @@ def certificate(sequent: Sequent, efforts: Sequence[_Effort] | None = None) -> C
 class _Ring:
     """The polynomials in the variables of a step, what can be seen of their signs, and their text."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: PlainSequent) -> None:
         domains = dict(step.variables) or {"none": "real"}
         self.names = list(domains)
         self.fractions, *generators = fractions_of([Symbol(name) for name in self.names], QQ)
@@ -202,7 +202,7 @@ SHORT = _EFFORTS[:7]  # for a step that is met while a proof is checked: a secon
 class _Search:
     """What is known about the polynomials of a step, and how its goals follow."""
 
-    def __init__(self, step: Step, efforts: Sequence[_Effort]) -> None:
+    def __init__(self, step: PlainSequent, efforts: Sequence[_Effort]) -> None:
         self.step, self.efforts = step, efforts
         self.given = dict(step.hypotheses)  # with the goals that are proved
         self.ring = _Ring(step)
@@ -375,7 +375,7 @@ class _Search:
 
     def combined(
         self, polynomial: Polynomial, kind: Says, efforts: Sequence[_Effort] = ()
-    ) -> tuple[tuple[Term, ...], frozenset[int]] | None:
+    ) -> tuple[tuple[Product, ...], frozenset[int]] | None:
         """Terms that show 0 < or <= polynomial, and the facts that they rest on; None if none are found."""
         known = [*self.ring.counts, *(each for _, each in self.facts)]
         opposite = _Known("#", -polynomial, "<=" if kind == "<" else "<")
@@ -385,7 +385,7 @@ class _Search:
             if numbers is None:
                 continue
             used = [(number, each) for number, each in zip(numbers, products, strict=True) if number]
-            terms = [Term(str(n), (*self.ring.factors(each.monomial), *each.tokens)) for n, each in used]
+            terms = [Product(str(n), (*self.ring.factors(each.monomial), *each.tokens)) for n, each in used]
             tokens = [token for term in terms for token in term.factors if re.fullmatch(r"#\d+", token)]
             return tuple(terms), frozenset(int(token[1:]) for token in tokens)
         return None
@@ -395,7 +395,7 @@ def _is_true(stands: Says, number: Any) -> bool:
     return bool({"<": number > 0, "<=": number >= 0, "=": number == 0, "!=": number != 0}[stands])
 
 
-def _linear(step: Step, goal: str) -> tuple[tuple[Term, ...], ...] | None:
+def _linear(step: PlainSequent, goal: str) -> tuple[tuple[Product, ...], ...] | None:
     """How the goal follows by adding up hypotheses, with every product and inverse as if it were a variable.
 
     For an equation in both directions; the factor of a term names a hypothesis or a variable.  None if it does not.
@@ -435,7 +435,7 @@ def _linear(step: Step, goal: str) -> tuple[tuple[Term, ...], ...] | None:
             return None
         opposite = numbers[-1] or Fraction(1)
         used = zip(numbers[:-1], known, strict=True)
-        sums.append(tuple(Term(str(number / opposite), each.tokens) for number, each in used if number))
+        sums.append(tuple(Product(str(number / opposite), each.tokens) for number, each in used if number))
     return tuple(sums)
 
 

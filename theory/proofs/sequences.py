@@ -12,7 +12,7 @@ from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, Over
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import Family, families_of, replaced
 from fedtheory.theory.proofs.ledger import powers
-from fedtheory.theory.proofs.rules import ONE_MINUS, Instance
+from fedtheory.theory.proofs.rules import ONE_MINUS, RuleInstance
 
 
 def telescope(
@@ -169,7 +169,7 @@ def decayed(p: Argument, fact: Fact, rounds: sympy.Symbol) -> Fact:
     return p.by_hand("(1 - u)^R <= exp(-u R)", fact.quantity, "<=", bound, fact, below)
 
 
-def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> Instance:
+def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> RuleInstance:
     """A fact about the step with this index, summed over index = 0 ... mass-1."""
     one = p.every(fact)
     slack = sympy.Poly(one.slack, index)

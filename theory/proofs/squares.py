@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fedtheory.theory.proofs.gram import Quadratic, summed
+from fedtheory.theory.proofs.gram import QuadraticForm, summed
 from fedtheory.theory.proofs.tight import Bracket, Programme
 
 PRELUDE = """\
@@ -39,13 +39,13 @@ class _Places:
     vectors: Mapping[str, str]
     numbers: Mapping[str, str]
 
-    def said(self, form: Quadratic) -> str:
+    def said(self, form: QuadraticForm) -> str:
         """A form as a statement says it."""
         parts = [f"{real(c)} * ip {self.vectors[a]} {self.vectors[b]}" for (a, b), c in form.products.items()]
         parts += [f"{real(c)} * {self.numbers[name]}" for name, c in form.numbers.items()]
         return " + ".join(parts) or "0"
 
-    def data(self, form: Quadratic) -> str:
+    def data(self, form: QuadraticForm) -> str:
         """The same form for the computation, term by term in the same order."""
         vectors, numbers = list(self.vectors), list(self.numbers)
         parts = [

@@ -41,9 +41,9 @@ from sympy.polys.fields import FracElement, field
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
-from fedtheory.theory.proofs.gram import Quadratic, Vector, summed, total, vector
-from fedtheory.theory.proofs.scenes import Numbers, Rounds, Scene, Search
-from fedtheory.theory.proofs.tight import Bracket, Instance, Programme, Units
+from fedtheory.theory.proofs.gram import GramVector, QuadraticForm, summed, total, vector
+from fedtheory.theory.proofs.scenes import Numbers, PaperScenes, Scene, Search
+from fedtheory.theory.proofs.tight import Bracket, GramInstance, Programme, Units
 from fedtheory.theory.statement import Statement
 
 FIELD, COUNT = field("M", QQ)  # rational functions of the number of clients, and that number
@@ -68,16 +68,16 @@ def _own(name: str) -> tuple[str, int | None]:
 
 
 @dataclass(frozen=True)
-class Clients:
+class ClientNames:
     """The vectors and function values of M clients, by client, from the names of all."""
 
     names: tuple[str, ...]
     M: int
 
     @cached_property
-    def vectors(self) -> Mapping[str, Sequence[Vector]]:
+    def vectors(self) -> Mapping[str, Sequence[GramVector]]:
         """What each client has, under a common name; where the last one's is missing, they sum to 0."""
-        found: dict[str, dict[int, Vector]] = {}
+        found: dict[str, dict[int, GramVector]] = {}
         for name in self.names:
             kind, client = _own(name)
             if client is not None:
@@ -89,7 +89,7 @@ class Clients:
                 raise NotExchangeable(f"not every client has {kind}")
         return {kind: [own[m] for m in range(self.M)] for kind, own in found.items()}
 
-    def moved(self, form: Quadratic, order: Sequence[int]) -> Quadratic:
+    def moved(self, form: QuadraticForm, order: Sequence[int]) -> QuadraticForm:
         """The form with client order[m] in the place of client m."""
 
         def place(name: str) -> Mapping[str, Fraction]:
@@ -105,9 +105,9 @@ class Clients:
         for name, c in form.numbers.items():
             kind, client = _own(name)
             numbers[name if client is None else kind.replace("*", str(order[client]), 1)] = c
-        return Quadratic({pair: c for pair, c in products.items() if c}, numbers)
+        return QuadraticForm({pair: c for pair, c in products.items() if c}, numbers)
 
-    def check(self, forms: Iterable[Quadratic], conditions: Iterable[Quadratic]) -> None:
+    def check(self, forms: Iterable[QuadraticForm], conditions: Iterable[QuadraticForm]) -> None:
         """Raises NotExchangeable unless each form, and the set of conditions, is the same for all permutations, exactly."""
         several, before = list(conditions), list(forms)
         known = {_parts(one) for one in several}
@@ -116,7 +116,7 @@ class Clients:
             if not same or {_parts(self.moved(form, order)) for form in several} != known:
                 raise NotExchangeable("the inequality is another one if the clients change places")
 
-    def average(self, form: Quadratic) -> Quadratic:
+    def average(self, form: QuadraticForm) -> QuadraticForm:
         """The mean over all permutations, in means and deviations."""
         products: dict[tuple[str, str], Fraction] = {}
 
@@ -133,7 +133,9 @@ class Clients:
         numbers: dict[str, Fraction] = {}
         for name, c in form.numbers.items():
             numbers[_own(name)[0]] = numbers.get(_own(name)[0], Fraction(0)) + c
-        return Quadratic({pair: c for pair, c in products.items() if c}, {name: c for name, c in numbers.items() if c})
+        return QuadraticForm(
+            {pair: c for pair, c in products.items() if c}, {name: c for name, c in numbers.items() if c}
+        )
 
     def alike(self, line: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """An instance on a line in which all clients are alike: common vectors and numbers, and means."""
@@ -149,7 +151,7 @@ class Clients:
     def _of_mean_0(self) -> set[str]:
         return {kind for kind, own in self.vectors.items() if not total(own).parts}
 
-    def entry(self, instance: Instance, a: str, b: str) -> Fraction:
+    def entry(self, instance: GramInstance, a: str, b: str) -> Fraction:
         """The inner product of two vectors of the programme in an instance of the reduced one."""
 
         def at(u: str | None, w: str | None) -> Fraction:
@@ -171,14 +173,14 @@ def reduced(programme: Programme, M: int) -> Programme:
 
     Raises NotExchangeable where the inequality is not the same for all permutations of the clients.
     """
-    clients, (objective, amount) = Clients(programme.vectors, M), (programme.objective, programme.amount)
+    clients, (objective, amount) = ClientNames(programme.vectors, M), (programme.objective, programme.amount)
     clients.check((objective, amount), programme.conditions.values())
     return Programme(clients.average(objective), clients.average(amount), _for_all(clients, programme.conditions))
 
 
-def _for_all(clients: Clients, conditions: Mapping[str, Quadratic]) -> dict[str, Quadratic]:
+def _for_all(clients: ClientNames, conditions: Mapping[str, QuadraticForm]) -> dict[str, QuadraticForm]:
     """One condition for all clients alike."""
-    found: dict[frozenset[Any], tuple[str, Quadratic]] = {}
+    found: dict[frozenset[Any], tuple[str, QuadraticForm]] = {}
     for name, one in conditions.items():
         form = clients.average(one)
         found.setdefault(_parts(form), (name, form))
@@ -187,7 +189,7 @@ def _for_all(clients: Clients, conditions: Mapping[str, Quadratic]) -> dict[str,
 
 def expanded(found: Bracket, programme: Programme, M: int) -> Bracket:
     """A bracket of the reduced programme as one of the programme of M clients, which is to be verified there."""
-    clients, small = Clients(programme.vectors, M), reduced(programme, M)
+    clients, small = ClientNames(programme.vectors, M), reduced(programme, M)
     alike: dict[frozenset[Any], list[str]] = {}
     for name, form in programme.conditions.items():
         alike.setdefault(_parts(clients.average(form)), []).append(name)
@@ -196,10 +198,10 @@ def expanded(found: Bracket, programme: Programme, M: int) -> Bracket:
     names = programme.vectors
     gram = tuple(tuple(clients.entry(found.instance, a, b) for b in names) for a in names)
     values = {name: found.instance.values.get(_own(name)[0], Fraction(0)) for name in programme.values}
-    return Bracket(found.lower, found.upper, Instance(names, gram, values), multipliers)
+    return Bracket(found.lower, found.upper, GramInstance(names, gram, values), multipliers)
 
 
-def _parts(form: Quadratic) -> frozenset[Any]:
+def _parts(form: QuadraticForm) -> frozenset[Any]:
     parts: dict[Any, Fraction] = {**form.products, **form.numbers}
     return frozenset(parts.items())
 
@@ -210,7 +212,7 @@ Form = Mapping[Any, Any]  # pair of vectors, or function value -> rational funct
 
 
 @dataclass(frozen=True)
-class Family:
+class ProgrammeFamily:
     """Reduced programmes of all M >= 2: their coefficients are rational functions of M.
 
     line  as of a programme; clients that are alike have no deviations
@@ -219,23 +221,23 @@ class Family:
     objective: Form
     amount: Form
     conditions: Mapping[str, Form]
-    solved: tuple[Family, Fraction] | None = None  # in the units in which they are solved, as in `Units`
+    solved: tuple[ProgrammeFamily, Fraction] | None = None  # in the units in which they are solved, as in `Units`
     line: Mapping[str, Fraction] = field_of(default_factory=dict)
 
     @staticmethod
-    def of(one: Programme) -> Family:
+    def of(one: Programme) -> ProgrammeFamily:
         """From a programme whose coefficients are rational functions of M."""
         objective, amount, *conditions = ({**form.products, **form.numbers} for form in one.forms)
-        solved = None if one.solved is None else (Family.of(one.solved.programme), one.solved.factor)
-        return Family(objective, amount, dict(zip(one.conditions, conditions, strict=True)), solved, one.line)
+        solved = None if one.solved is None else (ProgrammeFamily.of(one.solved.programme), one.solved.factor)
+        return ProgrammeFamily(objective, amount, dict(zip(one.conditions, conditions, strict=True)), solved, one.line)
 
     def at(self, M: int) -> Programme:
         """The reduced programme of M clients."""
 
-        def form(of: Form) -> Quadratic:
+        def form(of: Form) -> QuadraticForm:
             parts = {part: x for part, c in of.items() if (x := value(c, M))}
             products = {part: x for part, x in parts.items() if isinstance(part, tuple)}
-            return Quadratic(products, {part: x for part, x in parts.items() if isinstance(part, str)})
+            return QuadraticForm(products, {part: x for part, x in parts.items() if isinstance(part, str)})
 
         own = {name: form(one) for name, one in self.conditions.items()}
         units = None if self.solved is None else Units(self.solved[0].at(M), self.solved[1])
@@ -248,25 +250,27 @@ class Family:
         return all(c.numer.is_ground and c.denom.is_ground for form in forms for c in form.values())
 
 
-def family(programmes: Mapping[int, Programme]) -> Family:
+def family(programmes: Mapping[int, Programme]) -> ProgrammeFamily:
     """The reduced programmes of all numbers of clients, from the whole programmes of five or more of them.
 
     M must not be in the factors of the quantities.  Raises NotExchangeable as `fitted` does.
     """
     several = {M: reduced(one, M) for M, one in programmes.items()}
     objective, amount = (_joined({M: of(one) for M, one in several.items()}) for of in (_objective, _amount))
-    return Family.of(Programme(objective, amount, _together({M: one.conditions for M, one in several.items()})))
+    return ProgrammeFamily.of(
+        Programme(objective, amount, _together({M: one.conditions for M, one in several.items()}))
+    )
 
 
-def _objective(one: Programme) -> Quadratic:
+def _objective(one: Programme) -> QuadraticForm:
     return one.objective
 
 
-def _amount(one: Programme) -> Quadratic:
+def _amount(one: Programme) -> QuadraticForm:
     return one.amount
 
 
-def _joined(several: Mapping[int, Quadratic]) -> Quadratic:
+def _joined(several: Mapping[int, QuadraticForm]) -> QuadraticForm:
     """A form of all numbers of clients: its coefficients are rational functions of M."""
 
     def parts(known: Mapping[int, Mapping[Any, Fraction]]) -> dict[Any, Any]:
@@ -274,10 +278,10 @@ def _joined(several: Mapping[int, Quadratic]) -> Quadratic:
         return {part: fitted({M: own.get(part, Fraction(0)) for M, own in known.items()}) for part in every}
 
     products, numbers = ({M: getattr(q, kind) for M, q in several.items()} for kind in ("products", "numbers"))
-    return Quadratic(parts(products), parts(numbers))
+    return QuadraticForm(parts(products), parts(numbers))
 
 
-def _together(several: Mapping[int, Mapping[str, Quadratic]]) -> dict[str, Quadratic]:
+def _together(several: Mapping[int, Mapping[str, QuadraticForm]]) -> dict[str, QuadraticForm]:
     first, *others = several.values()
     if any(one.keys() != first.keys() for one in others):
         raise NotExchangeable("other numbers of clients have other conditions")
@@ -376,8 +380,8 @@ class EverySearch:
     at     all numbers, M as a symbol
     """
 
-    above: Family
-    below: Family | None
+    above: ProgrammeFamily
+    below: ProgrammeFamily | None
     sign: int
     place: Numbers
     at: Mapping[sympy.Symbol, sympy.Expr]
@@ -400,7 +404,7 @@ def letter(statement: Statement) -> str:
 
 def searches(
     statement: Statement,
-    rounds: Rounds | None,
+    rounds: PaperScenes | None,
     numbers: Mapping[str, Fraction],
     alike: Collection[str] = (),
     M: int | None = None,
@@ -414,7 +418,7 @@ def searches(
 
     Raises ValueError as `scenes.cases_at` does, also for conditions that do not hold for M; NotExchangeable as `family`.
     """
-    several: dict[int, list[scenes.Case]] = {}
+    several: dict[int, list[scenes.SceneCase]] = {}
     for count in counts:
         try:
             given = {**numbers, **dict.fromkeys((letter(statement), *alike), Fraction(count))}
@@ -442,8 +446,8 @@ def searches(
         one = _case(dict(zip(several, cases, strict=True)), moving)
         known = one.scene.within is not None or cases[0].scene.within is None
         for term, search in scenes.searches(statement, one).items():
-            above = Family.of(search.above)
-            below = above if search.below is search.above else Family.of(search.below)
+            above = ProgrammeFamily.of(search.above)
+            below = above if search.below is search.above else ProgrammeFamily.of(search.below)
             own = EverySearch(above, below if known else None, search.sign, one.scene.place, one.at)
             found.setdefault(term, []).append(own)
     return found
@@ -453,7 +457,7 @@ def searches(
 class _EveryScene(Scene):
     """A scene of all numbers of clients, in means and deviations: coefficients are rational functions of M."""
 
-    def form(self, e: sympy.Expr, at: Any) -> dict[sympy.Expr, tuple[Any, Quadratic]]:
+    def form(self, e: sympy.Expr, at: Any) -> dict[sympy.Expr, tuple[Any, QuadraticForm]]:
         """As of a scene, with M as a symbol."""
         at_place = e.subs({**at, **self.place})
         symbols = sorted((at_place.free_symbols - COUNT.as_expr().free_symbols) | at_place.atoms(sympy.exp), key=str)
@@ -467,7 +471,7 @@ class _EveryScene(Scene):
         return {monomial: one for monomial, one in found.items() if one[0]}
 
 
-def _case(several: Mapping[int, scenes.Case], moving: Mapping[sympy.Symbol, sympy.Expr]) -> scenes.Case:
+def _case(several: Mapping[int, scenes.SceneCase], moving: Mapping[sympy.Symbol, sympy.Expr]) -> scenes.SceneCase:
     """The case of every number of clients; without the smaller class, if its clients are not exchangeable."""
     first = next(iter(several.values()))
     at = {**first.at, **moving}
@@ -477,18 +481,18 @@ def _case(several: Mapping[int, scenes.Case], moving: Mapping[sympy.Symbol, symp
         with suppress(NotExchangeable):  # then instances of the class are not found by symmetry
             scene = replace(scene, within=_scene(within))
     solved = {M: one.solved for M, one in several.items() if one.solved is not None}
-    return scenes.Case(first.numbers, at, scene, _case(solved, moving) if solved else None, first.factor)
+    return scenes.SceneCase(first.numbers, at, scene, _case(solved, moving) if solved else None, first.factor)
 
 
 def _scene(several: Mapping[int, Scene]) -> Scene:
-    means: dict[sympy.Expr, dict[int, Quadratic]] = {}
-    conditions: dict[int, dict[str, Quadratic]] = {}
+    means: dict[sympy.Expr, dict[int, QuadraticForm]] = {}
+    conditions: dict[int, dict[str, QuadraticForm]] = {}
     line: Mapping[str, Fraction] = {}
     for M, scene in several.items():
         every = Programme(
             summed(()), summed(()), {**scene.conditions, **{f"of {s}": q for s, q in scene.means.items()}}
         )
-        clients = Clients(every.vectors, M)
+        clients = ClientNames(every.vectors, M)
         clients.check(scene.means.values(), scene.conditions.values())
         for monomial, form in scene.means.items():
             means.setdefault(monomial, {})[M] = clients.average(form)

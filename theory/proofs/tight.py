@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from fedtheory.theory.proofs.gram import Quadratic, summed
+from fedtheory.theory.proofs.gram import QuadraticForm, summed
 
 Matrix = list[list[Fraction]]
 _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions
@@ -56,14 +56,14 @@ class NotSolved(ValueError):
 
 
 @dataclass(frozen=True)
-class Instance:
+class GramInstance:
     """Inner products of the vectors, as a Gram matrix, and function values: by interpolation, functions of the class."""
 
     vectors: tuple[str, ...]
     gram: tuple[tuple[Fraction, ...], ...]
     values: Mapping[str, Fraction]
 
-    def at(self, form: Quadratic) -> Fraction:
+    def at(self, form: QuadraticForm) -> Fraction:
         """The value of a quadratic form.  Raises KeyError for other vectors or function values."""
         place = self._place
         products = (c * self.gram[place[a]][place[b]] for (a, b), c in form.products.items())
@@ -84,11 +84,11 @@ class Bracket:
 
     lower: Fraction
     upper: Fraction
-    instance: Instance
+    instance: GramInstance
     multipliers: Mapping[str, Fraction]
 
 
-def quadratic(e: sympy.Expr) -> Quadratic:
+def quadratic(e: sympy.Expr) -> QuadraticForm:
     """A polynomial with rational coefficients as a form: symbols in products are vectors, the others function values.
 
     Raises ValueError for other terms than products of two symbols and single symbols.
@@ -108,7 +108,7 @@ def quadratic(e: sympy.Expr) -> Quadratic:
             products[min(used), max(used)] = c
     if both := numbers.keys() & {name for pair in products for name in pair}:
         raise ValueError(f"{e}: {', '.join(sorted(both))}: expected either vectors or function values")
-    return Quadratic(products, numbers)
+    return QuadraticForm(products, numbers)
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class Programme:
     line    an instance in one dimension that is known: coordinates of the vectors, and function values; empty if none is
     """
 
-    objective: Quadratic
-    amount: Quadratic
-    conditions: Mapping[str, Quadratic]
+    objective: QuadraticForm
+    amount: QuadraticForm
+    conditions: Mapping[str, QuadraticForm]
     solved: Units | None = field(default=None, compare=False, repr=False)
     line: Mapping[str, Fraction] = field(default_factory=dict, compare=False, repr=False)
 
@@ -133,7 +133,7 @@ class Programme:
         )
 
     @cached_property
-    def forms(self) -> list[Quadratic]:
+    def forms(self) -> list[QuadraticForm]:
         """Objective, amount and conditions."""
         return [self.objective, self.amount, *self.conditions.values()]
 
@@ -166,7 +166,7 @@ class Units:
         same = verified_proof(wanted, other) and verified_instance(wanted, other) == found.lower
         return other if same else None
 
-    def instance(self, found: Instance, wanted: Programme) -> Instance | None:
+    def instance(self, found: GramInstance, wanted: Programme) -> GramInstance | None:
         """An instance in the units of the wanted programme, checked exactly; None if it is none there."""
         sizes = self._sizes(wanted)
         if sizes is None:
@@ -174,7 +174,7 @@ class Units:
         of, _ = sizes
         rows = zip(found.vectors, found.gram, strict=True)
         gram = tuple(tuple(x * of[a] * of[b] for x, b in zip(row, found.vectors, strict=True)) for a, row in rows)
-        other = Instance(found.vectors, gram, {name: x * of[name] for name, x in found.values.items()})
+        other = GramInstance(found.vectors, gram, {name: x * of[name] for name, x in found.values.items()})
         try:
             checked(other, wanted)
         except ValueError:
@@ -231,7 +231,7 @@ def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
     return True
 
 
-def checked(instance: Instance, programme: Programme) -> None:
+def checked(instance: GramInstance, programme: Programme) -> None:
     """Raises ValueError unless the instance is one of the programme's class, exactly."""
     if instance.vectors != programme.vectors or tuple(instance.values) != programme.values:
         raise ValueError("the instance has other vectors or function values than the programme")
@@ -262,13 +262,13 @@ def verified_proof(programme: Programme, bracket: Bracket) -> bool:
     return is_square(summed([*parts, *(programme.conditions[name] * -x for name, x in used.items())]))
 
 
-def is_square(form: Quadratic) -> bool:
+def is_square(form: QuadraticForm) -> bool:
     """Whether a form is >= 0 for all vectors of any dimension, and all function values."""
     names = sorted({name for pair in form.products for name in pair})
     return not form.numbers and positive_semidefinite(_matrix(form, names))
 
 
-def _matrix(form: Quadratic, names: Sequence[str]) -> Matrix:
+def _matrix(form: QuadraticForm, names: Sequence[str]) -> Matrix:
     place = {name: i for i, name in enumerate(names)}
     found = [[Fraction(0)] * len(names) for _ in names]
     for (a, b), c in form.products.items():
@@ -278,7 +278,7 @@ def _matrix(form: Quadratic, names: Sequence[str]) -> Matrix:
     return found
 
 
-def on_line(programme: Programme) -> Instance | None:
+def on_line(programme: Programme) -> GramInstance | None:
     """The known instance in one dimension, made so large that its inner products are whole numbers; None without one.
 
     Raises ValueError if it is no instance of the class.
@@ -290,7 +290,7 @@ def on_line(programme: Programme) -> Instance | None:
     values = {name: line[name] for name in programme.values}
     whole = lcm(*(x.denominator for x in [*values.values(), *(x for row in gram for x in row)]))
     rows = tuple(tuple(x * whole for x in row) for row in gram)
-    found = Instance(names, rows, {name: x * whole for name, x in values.items()})
+    found = GramInstance(names, rows, {name: x * whole for name, x in values.items()})
     checked(found, programme)
     return found
 
@@ -323,7 +323,7 @@ def tight(programme: Programme) -> Bracket:
             raise Unbounded("nothing stands on the larger side, and the smaller one may be positive")
         zero = Fraction(0)
         rows = tuple((zero,) * len(dense.vectors) for _ in dense.vectors)
-        nothing = Instance(dense.vectors, rows, dict.fromkeys(dense.values, zero))
+        nothing = GramInstance(dense.vectors, rows, dict.fromkeys(dense.values, zero))
         return Bracket(zero, Fraction(1), nothing, {n: x for n, x in only[0].items() if x})
     try:
         best = dense.largest()
@@ -344,7 +344,7 @@ def tight(programme: Programme) -> Bracket:
     return Bracket(lower, proof[1], instance, {n: x for n, x in proof[0].items() if x})
 
 
-def violation(programme: Programme) -> Instance | None:
+def violation(programme: Programme) -> GramInstance | None:
     """An instance with objective > amount, checked exactly; None if the solver finds none."""
     import cvxpy
 
@@ -465,14 +465,14 @@ class _Dense:
         solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
         return np.asarray(whole.value), np.asarray(values.value)
 
-    def rounded(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Instance | None:
+    def rounded(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> GramInstance | None:
         """A solution in fractions; None if it is no instance of the class."""
         fractions = [[_fraction(x) for x in row] for row in (gram + gram.T) / 2]
         own = {name: _fraction(x) for name, x in zip(self.values, values, strict=False)}
         if self.equal:
             fractions, own = self._satisfying(fractions, own)
         _long_enough(fractions, self.loose)  # no form contains their squares
-        found = Instance(self.vectors, tuple(map(tuple, fractions)), own)
+        found = GramInstance(self.vectors, tuple(map(tuple, fractions)), own)
         try:
             checked(found, self.programme)
         except ValueError:
@@ -495,7 +495,7 @@ class _Dense:
         matrix = [[at[min(a, b), max(a, b)] for b in self.vectors] for a in self.vectors]
         return matrix, dict(zip(values, found[len(pairs) :], strict=True))
 
-    def near(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Iterator[Instance]:
+    def near(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Iterator[GramInstance]:
         """Instances near a solution, the nearest first: all instances are a cone, so that the centre may be added."""
         size = max(1.0, float(np.trace(gram[np.ix_(self.kept, self.kept)])))
         for share in _SHARES:
@@ -503,12 +503,12 @@ class _Dense:
             if found is not None:
                 yield found
 
-    def _rated(self, instance: Instance | None) -> list[tuple[Fraction, Instance]]:
+    def _rated(self, instance: GramInstance | None) -> list[tuple[Fraction, GramInstance]]:
         """An instance with its ratio; none if it has no amount."""
         amount = Fraction(0) if instance is None else instance.at(self.programme.amount)
         return [(instance.at(self.programme.objective) / amount, instance)] if instance and amount > 0 else []
 
-    def instance(self, best: float) -> Instance | None:
+    def instance(self, best: float) -> GramInstance | None:
         """An instance near the solution; if its ratio is far from the best one, others a little inside the conditions."""
         found = next(filter(None, map(self._rated, self.near(*self.solution))), [])
         for margin in _MARGINS:
@@ -608,7 +608,7 @@ class _Dual:
         pairs = sorted({pair for form in programme.forms for pair in form.products if loose & set(pair)})
         zero = Fraction(0)
 
-        def row(form: Quadratic) -> list[Fraction]:
+        def row(form: QuadraticForm) -> list[Fraction]:
             found = [form.numbers.get(n, zero) for n in dense.values] + [form.products.get(p, zero) for p in pairs]
             matrix = _matrix(form, dense.vectors) if face.kernel else []
             for z in face.kernel.values():
@@ -683,7 +683,7 @@ class _Dual:
         return [float(x) for x in np.atleast_1d(weights.value) / scale]
 
 
-def _equalities(forms: Sequence[Quadratic]) -> tuple[list[int], list[int]]:
+def _equalities(forms: Sequence[QuadraticForm]) -> tuple[list[int], list[int]]:
     """The conditions whose opposite is one too, once each; and the other conditions: by their places among the forms."""
     known = {frozenset(_parts_of(form).items()) for form in forms[2:]}
     equal, others, seen = [], [], set()
@@ -697,7 +697,7 @@ def _equalities(forms: Sequence[Quadratic]) -> tuple[list[int], list[int]]:
     return equal, others
 
 
-def _parts_of(form: Quadratic) -> dict[Any, Fraction]:
+def _parts_of(form: QuadraticForm) -> dict[Any, Fraction]:
     return {**form.products, **form.numbers}
 
 

@@ -145,7 +145,7 @@ def smooth(i: Point, j: Point, L: sympy.Expr) -> sympy.Expr:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class VectorCertificate:
     """claim = sum of multipliers times hypotheses + a positive semidefinite form.
 
     residual   the largest error of this identity in the solver's numbers
@@ -192,7 +192,7 @@ def unknowns(expressions: Sequence[sympy.Expr]) -> tuple[list[sympy.Symbol], lis
     return [s for s in symbols if s in in_products], [s for s in symbols if s not in in_products]
 
 
-def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Certificate | None:
+def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> VectorCertificate | None:
     """Multipliers >= 0 with claim - sum multiplier * hypothesis positive semidefinite; None when there are none.
 
     claim, hypotheses   numeric quadratic forms, each to be >= 0
@@ -202,7 +202,7 @@ def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Cert
     vectors, values = unknowns([claim, *hypotheses.values()])
     target = _split(claim, vectors, values)
     if not hypotheses:  # then the claim itself is the form
-        return Certificate({}, 0.0)
+        return VectorCertificate({}, 0.0)
     parts = [_split(h, vectors, values) for h in hypotheses.values()]
     weights = cvxpy.Variable(len(parts), nonneg=True)
     form = cvxpy.Variable((len(vectors), len(vectors)), PSD=True)
@@ -214,7 +214,9 @@ def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Cert
     if not _solved(problem) or weights.value is None:
         return None
     errors = [np.abs(np.asarray(c.violation())).max() for c in constraints]
-    return Certificate(dict(zip(hypotheses, np.atleast_1d(weights.value).tolist(), strict=True)), float(max(errors)))
+    return VectorCertificate(
+        dict(zip(hypotheses, np.atleast_1d(weights.value).tolist(), strict=True)), float(max(errors))
+    )
 
 
 def worst_case(objective: sympy.Expr, hypotheses: Mapping[str, sympy.Expr], normalised: sympy.Expr) -> WorstCase | None:

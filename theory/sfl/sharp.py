@@ -40,7 +40,7 @@ def _allowed(printed: Statement, span: sympy.Expr) -> list[Condition]:
 
 
 @dataclass(frozen=True)
-class _Round:
+class _Recursion:
     """A recursion for one round: what comes after <= (1 - rate eta_tilde) before - progress eta_tilde measure + errors.
 
     theorem   name of the theorem that it leads to
@@ -191,7 +191,7 @@ class Young:
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactSplit:
     """What is left of ||u_t||^2, and the share of ||w_t||^2 that Young takes; see `checks.sharp.exact_round`."""
 
     least: sympy.Expr
@@ -238,7 +238,7 @@ class Rough:
         return _errors(L**2 * sigma**2 * noise_drift, L**2 * zeta**2 * spread, sampling, L / 2)
 
 
-Choices = Young | Exact | Rough
+Choices = Young | ExactSplit | Rough
 
 # recursion -> its choices; those of the ids in the catalogue
 _tenth, _third, _three = Rational(1, 10), Rational(1, 3), sympy.Integer(3)
@@ -246,7 +246,7 @@ CHOICES: dict[str, Choices] = {
     "step.sc_recursion.sharp": Young(Rational(5, 106), curved=Rational(21, 40)),
     "step.sc_recursion.faster": Young(Rational(1, 11), curved=Rational(2, 3), traded=Rational(26, 33)),
     "step.sc_recursion.sharp.sampled": Young(Rational(1, 14), curved=Rational(27, 50), theta=_half),
-    "step.gc_recursion.sharp": Exact(Rational(2, 3), Rational(1, 12)),
+    "step.gc_recursion.sharp": ExactSplit(Rational(2, 3), Rational(1, 12)),
     "step.gc_recursion.corrected.sharp.sampled": Young(Rational(1, 23), theta=_three),
     "step.eq54_recursion.sharp": Rough(
         _third, _half, Rational(2, 15), Rational(17, 144), Rational(3, 4), Rational(13, 8), Rational(3, 8)
@@ -283,7 +283,7 @@ def declare(
     rate = {"strongly_convex": _1 if suffix.startswith("faster") else _half}.get(case, _0)
     name = recursion_of(theorem, suffix)
     choices = CHOICES[name] if choices is None else choices
-    one = _Round(theorem, step, suffix, eta_of, choices.errors(eta_of), choices.progress, rate * mu, of_some, span)
+    one = _Recursion(theorem, step, suffix, eta_of, choices.errors(eta_of), choices.progress, rate * mu, of_some, span)
     printed = sfl.statements[f"sfl.{theorem}"]
     allowed = [c for c in _allowed(printed, span) if eta_tilde in c.relation.lhs.free_symbols]
     if case == "nonconvex":

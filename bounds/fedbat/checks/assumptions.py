@@ -17,7 +17,7 @@ from fedtheory.bounds.trials.cases import Case, met
 from fedtheory.bounds.trials.problems import (
     FAMILY,
     SAMPLES,
-    Client,
+    ValueAndGradient,
     examples,
     logistic,
     logistic_clients,
@@ -52,14 +52,14 @@ def _regressions() -> tuple[Logistic, ...]:
 
 def objective(statement: Statement, full: bool = False) -> Verdict:
     """(1): F of the problem, with its own weights, against the sum over its clients, each computed separately."""
-    problems: list[tuple[Any, list[Client]]] = [
+    problems: list[tuple[Any, list[ValueAndGradient]]] = [
         *((q, clients_of(q)) for q in _quadratics()),
         *((r, list(logistic_clients())) for r in _regressions()),
     ]
     places = (
         Case(problem.name,
-              {"F": Client(lambda x, problem=problem: float(problem.value(x)), problem.full_gradient), "F_i": clients,  # type: ignore[misc]
-               "p": list(shares_of(problem)), "N": problem.M, "w": w})
+              {"F": ValueAndGradient(lambda x, problem=problem: float(problem.value(x)), problem.full_gradient),  # type: ignore[misc]
+               "F_i": clients, "p": list(shares_of(problem)), "N": problem.M, "w": w})
         for problem, clients in problems
         for w, _ in points(problem.d, problem.M, 1)
     )  # fmt: skip

@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 
 from fedtheory.bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from fedtheory.bounds.trials.cases import Case, Vector, compared, met
+from fedtheory.bounds.trials.cases import Case, ExactVector, compared, met
 from fedtheory.simulations.algorithms.fedbat import BASELINES, SIGNS, BiFL, EFSignSGD, Layers, ZeroFL
 from fedtheory.simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
 from fedtheory.simulations.draws import Draws
@@ -24,8 +24,8 @@ _POINTS = tuple(
 )  # their norms are integers
 
 
-def _signs(v: Sequence[Fraction]) -> Vector:
-    return Vector(tuple(Fraction(1 if a >= 0 else -1) for a in v))
+def _signs(v: Sequence[Fraction]) -> ExactVector:
+    return ExactVector(tuple(Fraction(1 if a >= 0 else -1) for a in v))
 
 
 # --------------------------------------------------------------------------------------------------------- signs
@@ -38,8 +38,8 @@ def sign(statement: Statement, full: bool = False) -> Verdict:
     for alpha in alphas:
         for m in _POINTS:
             ((_, out),) = Sign(float(alpha)).law(m)
-            known = {"alpha": alpha, "sign_m": _signs(m), "m_hat": Vector(out)}
-            cases.append(Case(f"alpha = {float(alpha):g}, m = {Vector(m)}", known))
+            known = {"alpha": alpha, "sign_m": _signs(m), "m_hat": ExactVector(out)}
+            cases.append(Case(f"alpha = {float(alpha):g}, m = {ExactVector(m)}", known))
     family = (
         f"fedtheory.simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}"
     )
@@ -104,12 +104,12 @@ def _chances() -> Iterator[Case]:
     for kind in (StochasticSign, MaxSign):
         Q = kind(0.01)
         for m in _POINTS:
-            norm = max(map(abs, m)) if kind is MaxSign else Fraction(float(abs(Vector(m))))
+            norm = max(map(abs, m)) if kind is MaxSign else Fraction(float(abs(ExactVector(m))))
             law = Q.law(m)
             for i, value in enumerate(m):
                 plus = sum((chance for chance, out in law if out[i] > 0), Fraction(0))
                 yield Case(
-                    f"{Q.name}, m = {Vector(m)}, entry {i + 1}", {"prob_plus": plus, "m_i": value, "m_norm": norm}
+                    f"{Q.name}, m = {ExactVector(m)}, entry {i + 1}", {"prob_plus": plus, "m_i": value, "m_norm": norm}
                 )
 
 

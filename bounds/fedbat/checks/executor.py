@@ -17,7 +17,7 @@ import numpy as np
 from fedtheory.bounds.fedbat.checks.replay import evaluated
 from fedtheory.bounds.trials.cases import relations
 from fedtheory.bounds.trials.listings import At, Block, Executor, Undefined
-from fedtheory.bounds.trials.problems import Client
+from fedtheory.bounds.trials.problems import ValueAndGradient
 from fedtheory.simulations.algorithms.fedbat import Layers
 from fedtheory.simulations.binarisation import binarise, derivatives
 from fedtheory.simulations.problems import Array
@@ -31,7 +31,7 @@ def _right(id_: str, index: int = 0) -> Any:
 
 
 @dataclass
-class Local:
+class ClientState:
     """A client in a round.
 
     w      the model from the server; None before line 11
@@ -95,12 +95,12 @@ class Machine(Executor):
     model: Array | None = None
     sent: Array | None = None
     updates: dict[int, Array] = field(default_factory=dict)
-    local: Local | None = None
+    local: ClientState | None = None
 
     def run(self, listing: Listing) -> Machine:
         """Execute it and return the machine.  Raises Undefined or Unreadable, naming the line."""
         super().run(listing)
-        self._call("server", Local(-1, -1, self.start))
+        self._call("server", ClientState(-1, -1, self.start))
         return self
 
     def function(self, step: Function, block: Block) -> None:
@@ -124,7 +124,7 @@ class Machine(Executor):
             self.models.append(self.model)
 
     @property
-    def _own(self) -> Local:
+    def _own(self) -> ClientState:
         assert self.local
         return self.local
 
@@ -132,7 +132,7 @@ class Machine(Executor):
         """The inputs of the algorithm."""
         self.declared |= {one.name: self.inputs[one.name] for one in inputs}
 
-    def _call(self, name: str, local: Local) -> Local:
+    def _call(self, name: str, local: ClientState) -> ClientState:
         """Execute a function, with its inputs by name."""
         if name not in self.functions:
             raise Undefined(f"there is no function {name}")
@@ -168,7 +168,7 @@ class Machine(Executor):
         r = self.index(Name("t"), at)
         self.updates = {}
         for client in self.sample(r):
-            local = self._call("client", Local(client, r, self.sent))
+            local = self._call("client", ClientState(client, r, self.sent))
             if local.message is None:
                 raise Undefined(f"client {client + 1} has sent nothing")
             self.updates[client] = local.message[0]
@@ -197,7 +197,7 @@ class Machine(Executor):
         """The first update."""
         self._own.m = {0: np.zeros_like(self.start)}
 
-    def _oracle(self, s: int, local: Local) -> Callable[[Any], Array]:
+    def _oracle(self, s: int, local: ClientState) -> Callable[[Any], Array]:
         """The client's stochastic gradient at step s; every call is recorded."""
 
         def gradient(x: Any) -> Array:
@@ -206,7 +206,7 @@ class Machine(Executor):
 
         return gradient
 
-    def _loaded(self, local: Local) -> Array:
+    def _loaded(self, local: ClientState) -> Array:
         if local.w is None:
             raise Undefined("the client has no model")
         return local.w
@@ -215,7 +215,7 @@ class Machine(Executor):
         """(12)."""
         local, s = self._own, self.index(Name("s"), at)
         known = {"m_s": _at(local.m, "m", s), "w_t": self._loaded(local), "eta_t": self.eta,
-                 "F_k": Client(lambda _: 0.0, self._oracle(s, local))}  # fmt: skip
+                 "F_k": ValueAndGradient(lambda _: 0.0, self._oracle(s, local))}  # fmt: skip
         _keep(local.m, "m", s + 1, evaluated(_right("eq12"), known))
 
     def do_step_sizes(self, at: At) -> None:

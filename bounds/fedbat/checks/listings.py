@@ -33,7 +33,7 @@ _STEPS = (
 
 
 @dataclass(frozen=True)
-class Setting:
+class LayeredRun:
     """A run of three rounds on noisy quadratics with three layers, with known draws."""
 
     tau: int
@@ -66,10 +66,10 @@ class Setting:
                        zeta=run.zeta)  # fmt: skip
 
 
-def settings() -> Iterator[Setting]:
+def settings() -> Iterator[LayeredRun]:
     """One to five steps, none to three of them at full precision."""
     for (tau, phi), (rho, K, weighted) in product(_STEPS, ((6.0, 2, True), (0.0, None, False), (2.0, 3, False))):
-        yield Setting(tau, phi, rho, K, weighted)
+        yield LayeredRun(tau, phi, rho, K, weighted)
 
 
 def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdict:

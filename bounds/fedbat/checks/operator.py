@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 
 from fedtheory.bounds import evaluate
-from fedtheory.bounds.trials.cases import Case, Vector, compared, fraction, known_at, number, relations, root
+from fedtheory.bounds.trials.cases import Case, ExactVector, compared, fraction, known_at, number, relations, root
 from fedtheory.simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.instances import Law, sides
@@ -129,7 +129,7 @@ _UPDATES: tuple[Point, ...] = tuple(
 def initial(statement: Statement, full: bool = False) -> Verdict:
     """(13) against `mean_size`; no alpha on a grid makes ||m - alpha sign(m)|| smaller."""
     cases = [
-        Case(f"m = {Vector(m)}", {"m_i": list(m), "d_l": Fraction(len(m)), "alpha_e": Fraction(0),
+        Case(f"m = {ExactVector(m)}", {"m_i": list(m), "d_l": Fraction(len(m)), "alpha_e": Fraction(0),
                                   "alpha_prime": Fraction(mean_size([float(v) for v in m]))})
         for m in _UPDATES
     ]  # fmt: skip
@@ -142,8 +142,8 @@ def initial(statement: Statement, full: bool = False) -> Verdict:
         for j in range(129):
             tried += 1
             if _missed(m, Fraction(j, 64)) < _missed(m, best):
-                witness = {"m": str(Vector(m)), "alpha'": str(best), "better": str(Fraction(j, 64))}
-                return Verdict(Status.REFUTED, f"m = {Vector(m)}: alpha = {j}/64 is closer", witness=witness)
+                witness = {"m": str(ExactVector(m)), "alpha'": str(best), "better": str(Fraction(j, 64))}
+                return Verdict(Status.REFUTED, f"m = {ExactVector(m)}: alpha = {j}/64 is closer", witness=witness)
     return replace(verdict, says=f"{verdict.says}; none of {tried} other alpha makes ||m - alpha sign(m)||^2 smaller")
 
 
@@ -172,16 +172,16 @@ def points() -> tuple[Point, ...]:
 POINTS = "all outcomes at rational points in one to five dimensions, one nonzero entry and equal entries among them"
 
 
-def outcomes(x: Point) -> list[tuple[Fraction, Vector]]:
+def outcomes(x: Point) -> list[tuple[Fraction, ExactVector]]:
     """The law of S(x) with alpha = ||x||_inf."""
-    return [(chance, Vector(out)) for chance, out in law(x, max(map(abs, x)))]
+    return [(chance, ExactVector(out)) for chance, out in law(x, max(map(abs, x)))]
 
 
 def _largest() -> Iterator[Case]:
     for x in points():
-        drawn: Law = [(chance, {"S": known_at(Vector(x), out)}) for chance, out in outcomes(x)]
-        known = {"x_vec": Vector(x), "q": root(len(x) - 1)}
-        yield Case(f"x = {Vector(x)}", known, drawn)
+        drawn: Law = [(chance, {"S": known_at(ExactVector(x), out)}) for chance, out in outcomes(x)]
+        known = {"x_vec": ExactVector(x), "q": root(len(x) - 1)}
+        yield Case(f"x = {ExactVector(x)}", known, drawn)
 
 
 def largest(statement: Statement, full: bool = False) -> Verdict:
@@ -194,9 +194,9 @@ def squared(statement: Statement, full: bool = False) -> Verdict:
     """E||S(x) - x||^2 over all outcomes, exactly; and at most (d - 1) ||x||^2, which one nonzero entry attains."""
     cases, worst = [], Fraction(0)
     for x in points():
-        mean = sum((p * abs(out - Vector(x)) ** 2 for p, out in outcomes(x)), Fraction(0))
-        known = {"d": Fraction(len(x)), "x_max": max(map(abs, x)), "x_sq": abs(Vector(x)) ** 2, "error_sq": mean}
-        cases.append(Case(f"x = {Vector(x)}", known))
+        mean = sum((p * abs(out - ExactVector(x)) ** 2 for p, out in outcomes(x)), Fraction(0))
+        known = {"d": Fraction(len(x)), "x_max": max(map(abs, x)), "x_sq": abs(ExactVector(x)) ** 2, "error_sq": mean}
+        cases.append(Case(f"x = {ExactVector(x)}", known))
         worst = max(worst, mean / known["x_sq"] / (len(x) - 1) if len(x) > 1 and any(x) else Fraction(0))
     verdict = compared(statement.claim, cases, POINTS)
     return replace(verdict, says=f"{verdict.says}; at most {worst} (d - 1) ||x||^2")
@@ -209,18 +209,18 @@ def restarted(statement: Statement, full: bool = False) -> Verdict:
     w_bar = (Fraction(1), Fraction(-1, 2), Fraction(2), Fraction(0), Fraction(1, 3))
     cases, defined = [], []
     for x in points():
-        start = Vector(w_bar[: len(x)])
-        end = start + Vector(x)
+        start = ExactVector(w_bar[: len(x)])
+        end = start + ExactVector(x)
         known = {"w_k": end, "w_bar_0": start, "q": root(len(x) - 1)}
         drawn = []
         for chance, out in outcomes(x):
-            S = known_at(Vector(x), out)
-            where = f"w - wbar_0 = {Vector(x)}, S = {out}"
+            S = known_at(ExactVector(x), out)
+            where = f"w - wbar_0 = {ExactVector(x)}, S = {out}"
             moved = number(definition.args[1], Case(where, {**known, "S": S}))
             S_m = known_at(end, moved)
             defined.append(Case(where, {**known, "S": S, "S_m": S_m}))
             drawn.append((chance, {"S": S, "S_m": S_m}))
-        cases.append(Case(f"w - wbar_0 = {Vector(x)}", known, drawn))
+        cases.append(Case(f"w - wbar_0 = {ExactVector(x)}", known, drawn))
     first = compared(Relations((definition,)), defined, "")
     return first if first.status is not Status.TESTED else compared(others, cases, f"{POINTS}, q^2 = d - 1")
 
@@ -234,9 +234,9 @@ def assumed(statement: Statement, full: bool = False) -> Verdict:
     if verdict.status is not Status.TESTED:
         return verdict
     x = (Fraction(1), Fraction(1, 2))
-    first = sum(p * Fraction(str(float(abs(out - Vector(x))))) for p, out in outcomes(x))
-    second = sum(p * abs(out - Vector(x)) ** 2 for p, out in outcomes(x))
-    own = abs(Vector(x)) ** 2
+    first = sum(p * Fraction(str(float(abs(out - ExactVector(x))))) for p, out in outcomes(x))
+    second = sum(p * abs(out - ExactVector(x)) ** 2 for p, out in outcomes(x))
+    own = abs(ExactVector(x)) ** 2
     measured, bound = unbounded()
     return replace(
         verdict,
@@ -332,8 +332,8 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
     """E[alpha sign(m)] against m: they are equal if all |m_i| = alpha, and different otherwise."""
     cases, equal, places = [], 0, 0
     for alpha, m in product(_STEPS, product(_SIZES, repeat=2)):
-        vector = Vector(m)
-        signs = Vector(tuple(Fraction(1 if v >= 0 else -1) for v in m))
+        vector = ExactVector(m)
+        signs = ExactVector(tuple(Fraction(1 if v >= 0 else -1) for v in m))
         agree = all(abs(v) == alpha for v in m)
         equal += agree
         places += 1

@@ -14,7 +14,7 @@ from sympy.core.relational import Relational
 
 from fedtheory.bounds.trials.cases import ROUNDING
 from fedtheory.bounds.trials.listings import KnownDraws
-from fedtheory.bounds.trials.problems import Client
+from fedtheory.bounds.trials.problems import ValueAndGradient
 from fedtheory.simulations.algorithms.base import participating
 from fedtheory.simulations.algorithms.fedbat import FedBAT
 from fedtheory.simulations.draws import Draw
@@ -42,9 +42,9 @@ def layered(M: int = 4, sigma: float = 0.3, weighted: bool = False) -> Layered:
     return Layered(like.H, like.b, sigma, f"{M} clients", shares / shares.sum() if weighted else None)
 
 
-def clients_of(problem: Quadratic) -> list[Client]:
+def clients_of(problem: Quadratic) -> list[ValueAndGradient]:
     """The F_k."""
-    return [Client(lambda x, H=H, b=b: float(x @ H @ x / 2 + b @ x), lambda x, H=H, b=b: H @ x + b)  # type: ignore[misc]
+    return [ValueAndGradient(lambda x, H=H, b=b: float(x @ H @ x / 2 + b @ x), lambda x, H=H, b=b: H @ x + b)  # type: ignore[misc]
             for H, b in zip(problem.H, problem.b, strict=True)]  # fmt: skip
 
 
@@ -70,7 +70,7 @@ class _Recorder:
 
 
 @dataclass(frozen=True)
-class Round:
+class RecordedRound:
     """A recorded round.
 
     r              its number, from 0
@@ -120,12 +120,12 @@ class Replay(KnownDraws):
         """The noise of the binarisation of client 0 ... M - 1."""
         return self.draws(r).codes(np.array([[client]])).local.step(step).uniform(self.problem.d)[0, 0]
 
-    def ends(self, round: Round) -> Array:
+    def ends(self, round: RecordedRound) -> Array:
         """The clients' parameters after their last step, a step of SGD, (S, d)."""
         at, g = round.asked[-1]
         return at - self.eta * g
 
-    def history(self) -> Iterator[Round]:
+    def history(self) -> Iterator[RecordedRound]:
         """The rounds, in order."""
         x, eta = self.start, np.full((1, 1, 1), self.eta)
         memory: dict[str, Array] = {}
@@ -138,22 +138,22 @@ class Replay(KnownDraws):
             p = shares_of(self.problem)[list(clients)]
             trained = tuple(range(self.problem.M)) if everyone else clients
             kept = tuple({name: v[0, 0] for name, v in m.items()} for m in (known, memory))
-            yield Round(r, clients, trained, p / p.sum(), x, after, recorder.asked, (kept[0], kept[1]))
+            yield RecordedRound(r, clients, trained, p / p.sum(), x, after, recorder.asked, (kept[0], kept[1]))
             x = after
 
 
 # ------------------------------------------------------------------------------- relations, one after another
 
 
-class Own(np.ndarray[Any, np.dtype[np.float64]]):
+class OwnVector(np.ndarray[Any, np.dtype[np.float64]]):
     """A client's vector; S_m binarises it with this client's noise."""
 
     client: int = -1
 
 
-def own(v: Array, client: int) -> Own:
+def own(v: Array, client: int) -> OwnVector:
     """v as a vector of this client."""
-    found = np.array(v).view(Own)
+    found = np.array(v).view(OwnVector)
     found.client = client
     return found
 
@@ -178,5 +178,5 @@ def settle(relation: Relational, values: dict[str, Any]) -> float:
     return float(np.max(apart) / max(1.0, np.max(np.abs(value))))
 
 
-__all__ = ["ROUNDING", "Layered", "Own", "Replay", "Round", "clients_of", "evaluated", "layered", "own", "settle",
-           "shares_of"]  # fmt: skip
+__all__ = ["ROUNDING", "Layered", "OwnVector", "RecordedRound", "Replay", "clients_of", "evaluated", "layered", "own",
+           "settle", "shares_of"]  # fmt: skip

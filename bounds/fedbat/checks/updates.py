@@ -15,16 +15,16 @@ from sympy.core.relational import Relational
 
 from fedtheory.bounds.fedbat.checks.replay import (
     ROUNDING,
+    RecordedRound,
     Replay,
-    Round,
     clients_of,
     layered,
     own,
     settle,
     shares_of,
 )
-from fedtheory.bounds.trials.cases import Case, Operator, Vector, failed, met, number, relations
-from fedtheory.bounds.trials.problems import Client
+from fedtheory.bounds.trials.cases import Case, ExactVector, Operator, failed, met, number, relations
+from fedtheory.bounds.trials.problems import ValueAndGradient
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.algorithms.fedbat import FedBAT, Layers
 from fedtheory.simulations.algorithms.fedcom import FedPAQ
@@ -44,7 +44,7 @@ def _sampled(build: Callable[..., Any]) -> list[Replay]:
     return [Replay(layered(weighted=weighted), build(S)) for weighted, S in product((False, True), (None, 2))]
 
 
-def _around(round: Round) -> dict[str, Any]:
+def _around(round: RecordedRound) -> dict[str, Any]:
     """The values of the server's symbols."""
     shares = list(round.shares)
     return {"w_t": round.before, "w_next": round.after, "p_prime": shares, "K": len(shares)}
@@ -85,9 +85,9 @@ def counted(statement: Statement, K: int) -> tuple[Fraction, ...]:
     """The mean over all samples of K clients of the right side of (2), with w_t = 0 and client k at e_k."""
     right = relations(statement.claim)[0].args[1]
     N = len(SHARES)
-    ends = [Vector(tuple(Fraction(i == k) for i in range(N))) for k in range(N)]
+    ends = [ExactVector(tuple(Fraction(i == k) for i in range(N))) for k in range(N)]
     samples = list(combinations(range(N), K))
-    total = Vector((Fraction(0),) * N)
+    total = ExactVector((Fraction(0),) * N)
     for sample in samples:
         whole = sum(SHARES[k] for k in sample)
         known = {"w_t": 0 * total, "w_i": [ends[k] for k in sample], "K": Fraction(K),
@@ -166,7 +166,7 @@ def _warming() -> Iterator[Case]:
             for s in range(run.algorithm.warm_up - 1):  # the point after the last of them is mhat
                 for i, k in enumerate(round.clients):
                     m, following = (round.asked[at][0][i] - round.before for at in (s, s + 1))
-                    oracle = Client(lambda _: 0.0, partial(_noisy, run, k, round.r, s))
+                    oracle = ValueAndGradient(lambda _: 0.0, partial(_noisy, run, k, round.r, s))
                     values = {"m_s": m, "m_next": following, "w_t": round.before, "eta_t": run.rate(round.r, s)}
                     yield Case(f"{run}, round {round.r}, step {s}, client {k + 1}", {**values, "F_k": oracle})
 
@@ -200,7 +200,7 @@ def _with_learned(values: Mapping[str, Any], zeta: Array, v: Array) -> Array:
     return binarise(v, values["alpha_next"], zeta)
 
 
-def _learning(run: Replay, round: Round, stated: Sequence[Relational]) -> Iterator[tuple[str, float]]:
+def _learning(run: Replay, round: RecordedRound, stated: Sequence[Relational]) -> Iterator[tuple[str, float]]:
     """Each relation's place and error, along the steps of the round's only client at the binarised update."""
     algorithm, layers, (k,), w = run.algorithm, Layers(run.problem), round.clients, round.before
     first, m = algorithm.warm_up, np.zeros_like(w)
@@ -227,7 +227,7 @@ def _learning(run: Replay, round: Round, stated: Sequence[Relational]) -> Iterat
 # ----------------------------------------------------------------------- the recursions of Appendices C, D and E
 
 
-def S_m(run: Replay, round: Round, step: int) -> Operator:
+def S_m(run: Replay, round: RecordedRound, step: int) -> Operator:
     """S_m with the draws of a step: each client has its own noise; alpha is the largest |m_i| of the layer."""
     layers = Layers(run.problem)
 
@@ -297,7 +297,7 @@ def _told(runs: Sequence[Replay]) -> str:
 
 
 def _recursion(
-    run: Replay, round: Round, stated: Sequence[Relational]
+    run: Replay, round: RecordedRound, stated: Sequence[Relational]
 ) -> Iterator[tuple[Relational, str, dict[str, Any]]]:
     """Relation, place and the symbols' values (the caller adds to them), in the order of the recursion."""
     tau, p = run.algorithm.tau, shares_of(run.problem)
@@ -341,7 +341,7 @@ def nonconvex(statement: Statement, full: bool = False) -> Verdict:
 def _virtual(run: Replay) -> Iterator[Case]:
     """The clients' symbols and their means, step by step; w_t^k and v_t^k by (17)."""
     p, F = shares_of(run.problem), clients_of(run.problem)
-    mean = Client(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
+    mean = ValueAndGradient(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
     for round in run.history():
         w = np.repeat(round.before[None], len(p), axis=0)
         for s, (x, g) in enumerate(round.asked):

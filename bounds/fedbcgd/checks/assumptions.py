@@ -17,8 +17,8 @@ from fedtheory.bounds.trials.cases import Case, met
 from fedtheory.bounds.trials.problems import (
     FAMILY,
     SAMPLES,
-    Client,
     Example,
+    ValueAndGradient,
     examples,
     logistic,
     points,
@@ -78,8 +78,8 @@ class Deviating:
     """Clients with a certified bound G on the deviations of their gradients from the mean."""
 
     name: str
-    f: Client
-    clients: Sequence[Client]
+    f: ValueAndGradient
+    clients: Sequence[ValueAndGradient]
     G: float
     points: Sequence[Array]
 
@@ -94,8 +94,8 @@ def _deviating() -> tuple[Deviating, ...]:
         where = [x for x, _ in example.pairs[:6]]
         found.append(Deviating(quadratic.name, example.F, example.clients, float(quadratic.constants["G"]), where))
     for problem in (logistic(), sigmoid()):
-        mean = Client(lambda _: 0.0, problem.full_gradient)
-        own = [Client(lambda _: 0.0, partial(_client_gradient, problem, m)) for m in range(problem.M)]
+        mean = ValueAndGradient(lambda _: 0.0, problem.full_gradient)
+        own = [ValueAndGradient(lambda _: 0.0, partial(_client_gradient, problem, m)) for m in range(problem.M)]
         where = [x for x, _ in points(problem.d, 1, 2)]
         found.append(Deviating(problem.name, mean, own, float(problem.constants["G"]), where))
     return tuple(found)
@@ -135,16 +135,16 @@ def unbiased(statement: Statement, full: bool = False) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchFunction:
     """A function on a mini-batch, with its smoothness constant, and pairs of points."""
 
     name: str
-    function: Client
+    function: ValueAndGradient
     beta: float
     pairs: Sequence[tuple[Array, Array]]
 
 
-def _batches(loss: type[Logistic]) -> Iterator[Batch]:
+def _batches(loss: type[Logistic]) -> Iterator[BatchFunction]:
     """Single samples: the curvature along a sample a is at most the loss's largest curvature times ||a||^2."""
     whole = sigmoid() if loss is SigmoidERM else logistic()
     for rows in whole.partition.clients[:3]:
@@ -152,23 +152,25 @@ def _batches(loss: type[Logistic]) -> Iterator[Batch]:
             chosen = np.array([row])
             own = replace(whole.dataset, features=whole.dataset.features[chosen], labels=whole.dataset.labels[chosen])
             alone = loss(own, partitions.iid(own.labels, 1, 0), whole.regularisation)
-            function = Client(lambda x, alone=alone: float(alone.value(x)), alone.full_gradient)  # type: ignore[misc]
+            function = ValueAndGradient(lambda x, alone=alone: float(alone.value(x)), alone.full_gradient)  # type: ignore[misc]
             a = own.features[0] / np.linalg.norm(own.features[0])
             along = [(s * a + 1e-3 * a, s * a - 1e-3 * a) for s in np.linspace(-1.0, 1.0, 9)]
-            yield Batch(
+            yield BatchFunction(
                 f"{alone.name}, sample {row}", function, float(alone.constants["L"]), [*points(alone.d, 0, 1), *along]
             )
 
 
 @cache
-def _single(convex: bool) -> tuple[Batch, ...]:
+def _single(convex: bool) -> tuple[BatchFunction, ...]:
     """Mini-batches: quadratics with additive noise, samples of logistic regression, and of the sigmoid unless `convex`."""
     found = []
     for g in examples():
         if len(g.clients) > 1 and g.name.startswith("quadratics") and (g.constants["curvature"] >= 0 or not convex):
             for i, client in enumerate(g.clients, 1):
-                noisy = Client(client.value, lambda x, client=client: client.gradient(x) + 0.5)  # type: ignore[misc]
-                found.append(Batch(f"{g.name}, client {i}, with noise", noisy, float(g.constants["L"]), g.pairs))
+                noisy = ValueAndGradient(client.value, lambda x, client=client: client.gradient(x) + 0.5)  # type: ignore[misc]
+                found.append(
+                    BatchFunction(f"{g.name}, client {i}, with noise", noisy, float(g.constants["L"]), g.pairs)
+                )
     found += _batches(Logistic)
     return tuple(found if convex else [*found, *_batches(SigmoidERM)])
 
@@ -184,5 +186,5 @@ def smooth_batches(statement: Statement, full: bool = False, *, symbol: str, con
     )
 
 
-def _of(symbol: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:
+def _of(symbol: str, batch: BatchFunction, x1: Array, x2: Array) -> Mapping[str, Any]:
     return {symbol: batch.function, "x1": x1, "x2": x2, "beta": batch.beta}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from fedtheory.bounds.fedbcgd.checks.listings import Point, each
+from fedtheory.bounds.fedbcgd.checks.listings import KnownValue, each
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
@@ -34,7 +34,7 @@ from fedtheory.theory.statement import Record, Relations, Statement, Status, Ver
 
 
 @dataclass(frozen=True)
-class Curve:
+class LossCurve:
     """The losses of an algorithm, (step size, record), mean over seeds; infinite after divergence.
 
     every   rounds between two records
@@ -59,17 +59,19 @@ class Curve:
         """The loss at the end, with the best step size."""
         return float(self.losses[:, -1].min())
 
-    def of_rate(self, i: int) -> Curve:
+    def of_rate(self, i: int) -> LossCurve:
         """The curve with one of the step sizes only."""
         return replace(self, losses=self.losses[i : i + 1])
 
 
-def curve(problem: Problem, algorithm: Any, rounds: int, seeds: int, every: int = 1, x0: Any = 0.0) -> Curve:
+def curve(problem: Problem, algorithm: Any, rounds: int, seeds: int, every: int = 1, x0: Any = 0.0) -> LossCurve:
     """The curve of an algorithm on a problem."""
     at = range(0, rounds + 1, every)
     found = run(problem, algorithm, rounds=rounds, seeds=range(seeds), x0=x0, record=("value",), at=at)
     losses = found.value.values.mean(1)
-    return Curve(np.where(np.isnan(losses), inf, losses), every, algorithm.uplink_bits(problem) / (FLOAT * problem.d))
+    return LossCurve(
+        np.where(np.isnan(losses), inf, losses), every, algorithm.uplink_bits(problem) / (FLOAT * problem.d)
+    )
 
 
 SAME = 0.05  # numbers within this share of each other count as the same
@@ -81,7 +83,7 @@ def ahead(one: float, other: float) -> int:
 
 
 @dataclass(frozen=True)
-class Row:
+class FigureRow:
     """A row of a figure: what it says, the numbers, and 1 where it is true, -1 where it is false, 0 where undecided."""
 
     says: str
@@ -89,12 +91,12 @@ class Row:
     outcome: int
 
 
-def compared(says: str, numbers: Mapping[Any, float], one: Any, others: Sequence[Any]) -> Row:
+def compared(says: str, numbers: Mapping[Any, float], one: Any, others: Sequence[Any]) -> FigureRow:
     """The row: `one` has a smaller number than all the others."""
-    return Row(says, numbers, min((ahead(numbers[one], numbers[other]) for other in others), default=-1))
+    return FigureRow(says, numbers, min((ahead(numbers[one], numbers[other]) for other in others), default=-1))
 
 
-def _beside(says: str, rows: Sequence[Row]) -> Verdict:
+def _beside(says: str, rows: Sequence[FigureRow]) -> Verdict:
     """The outcome of every row on these data: no verdict on the printed figure, which is about other data."""
     counts = {
         word: sum(row.outcome == sign for row in rows) for sign, word in ((1, "true"), (-1, "false"), (0, "even"))
@@ -133,7 +135,7 @@ def _start(problem: Problem) -> Array:
 
 
 @cache
-def _trained(problem: TwoPart, algorithm: Any, rounds: int, seeds: int, every: int = 2) -> Curve:
+def _trained(problem: TwoPart, algorithm: Any, rounds: int, seeds: int, every: int = 2) -> LossCurve:
     return curve(problem, algorithm, rounds, seeds, every, _start(problem))
 
 
@@ -177,14 +179,14 @@ def number_of_blocks(statement: Statement, full: bool = False) -> Verdict:
             case {"blocks": "more" | "fewer" as one, "is": "faster than", "others": "more" | "fewer" as other}:
                 sequence = numbers[:: 1 if one == "fewer" else -1]
                 pairs = [ahead(floats[m], floats[n]) for m, n in pairwise(sequence)] if one != other else [-1]
-                rows.append(Row(f"{one} blocks faster than {other}", floats, min(pairs, default=-1)))
+                rows.append(FigureRow(f"{one} blocks faster than {other}", floats, min(pairs, default=-1)))
             case _:
                 return Verdict(Status.OPEN, f"cannot read {dict(row)}")
     alike = ""
     for n, name in claim.settings["degenerates"].items():
         plain = _trained(problem, FedAvgM(STEPS, etas, S, lam), budget * n, seeds, 1)
         same = name == "FedAvgM" and n in found and _alike(found[n], plain)
-        rows.append(Row(f"N = {n} is {name}", {"FedAvgM": plain.last, **losses}, 1 if same else -1))
+        rows.append(FigureRow(f"N = {n} is {name}", {"FedAvgM": plain.last, **losses}, 1 if same else -1))
         alike += f"; N = {n} is {name}, loss by loss" if same else ""
     shown = ", ".join(f"N = {n}: {floats[n]:.3g} / {losses[n]:.4g}" for n in numbers)
     return _beside(
@@ -195,11 +197,11 @@ def number_of_blocks(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
-def _alike(one: Curve, other: Curve) -> bool:
+def _alike(one: LossCurve, other: LossCurve) -> bool:
     return one.losses.shape == other.losses.shape and np.allclose(one.losses, other.losses, rtol=1e-9, atol=0)
 
 
-def _measured(row: Mapping[str, Any], found: Mapping[Any, Curve], names: Sequence[Any]) -> dict[Any, float]:
+def _measured(row: Mapping[str, Any], found: Mapping[Any, LossCurve], names: Sequence[Any]) -> dict[Any, float]:
     """The numbers that a row compares: rounds to a loss for "faster", else the loss at the end.  Raises ValueError."""
     if row["is"] not in ("faster than", "better than", "more accurate than", "best of") or not set(names) <= set(found):
         raise ValueError(f"cannot read {dict(row)}")
@@ -274,11 +276,11 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
-def _shown(c: Curve) -> str:
+def _shown(c: LossCurve) -> str:
     return f"{c.rounds_to(TARGET):g} / {c.last:.3g}"
 
 
-def _rows_of_momentum(claim: Record, found: Mapping[float, Curve]) -> list[Row]:
+def _rows_of_momentum(claim: Record, found: Mapping[float, LossCurve]) -> list[FigureRow]:
     """The rows of Figure 7, for these curves.  Raises ValueError for a row that cannot be read."""
     rows = []
     for row in claim.table:
@@ -307,7 +309,7 @@ def _parity() -> Dataset:
 class Race:
     """The curves of the methods on a problem, the first loss and the smallest known loss."""
 
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, LossCurve]
     first: float
     least: float
     how: str
@@ -366,7 +368,7 @@ def faster(statement: Statement, full: bool = False) -> Verdict:
             outcome = min(sign * ahead(floats[method], floats[other]) for other in others)
             where = f"({which}) " if which else ""
             rows.append(
-                Row(f"{where}{method} {row['is']} {', '.join(others)}, to {near:g} of the gain", floats, outcome)
+                FigureRow(f"{where}{method} {row['is']} {', '.join(others)}, to {near:g} of the gain", floats, outcome)
             )
         shown = ", ".join(f"{name} {_to_targets(found, c)}" for name, c in found.curves.items())
         told.append(
@@ -383,7 +385,7 @@ def faster(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
-def _to_targets(found: Race, c: Curve) -> str:
+def _to_targets(found: Race, c: LossCurve) -> str:
     targets = [found.target(near) for near in NEAR]
     return " and ".join(f"{c.floats_to(target):.3g} ({c.rounds_to(target):g})" for target in targets)
 
@@ -438,7 +440,7 @@ def logreg(statement: Statement, full: bool = False) -> Verdict:
     problem = _alone(Logistic, None if full else 100)
     L, reg = problem.smoothness, problem.regularisation
     for x in _points(problem.d):
-        known = {"f": Point(x, float(problem.value(x))), "x": x, "reg": reg, "L": L, **_signed(problem)}
+        known = {"f": KnownValue(x, float(problem.value(x))), "x": x, "reg": reg, "L": L, **_signed(problem)}
         if wrong := _wrong(_words(statement), f"{problem.name}, ||x|| = {np.linalg.norm(x):.3g}", known):
             return wrong
     least, largest = _spectrum(problem)
@@ -463,11 +465,11 @@ def sigmoid_erm(statement: Statement, full: bool = False) -> Verdict:
     for x in _points(problem.d):
         where = f"{problem.name}, ||x|| = {np.linalg.norm(x):.3g}"
         losses = [_of_sample(problem, row, x) for row in range(signed["samples"])]
-        known = {"f": Point(x, float(problem.value(x))), "x": x, "reg": problem.regularisation, **signed}
-        if wrong := _wrong([total], where, {**known, "f_i": [Point(x, v) for v in losses]}):
+        known = {"f": KnownValue(x, float(problem.value(x))), "x": x, "reg": problem.regularisation, **signed}
+        if wrong := _wrong([total], where, {**known, "f_i": [KnownValue(x, v) for v in losses]}):
             return wrong
         for a, b, loss in zip(signed["a_i"], signed["b_i"], losses, strict=True):
-            if wrong := _wrong([single], where, {"f_i": Point(x, loss), "x": x, "a_i": a, "b_i": b}):
+            if wrong := _wrong([single], where, {"f_i": KnownValue(x, loss), "x": x, "a_i": a, "b_i": b}):
                 return wrong
     least, largest = _spectrum(problem)
     L = problem.smoothness + problem.regularisation

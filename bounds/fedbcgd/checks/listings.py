@@ -31,7 +31,7 @@ from fedtheory.bounds.trials.listings import (
     parabolas,
     stopped,
 )
-from fedtheory.bounds.trials.problems import Client, logistic
+from fedtheory.bounds.trials.problems import ValueAndGradient, logistic
 from fedtheory.simulations.algorithms.base import Memory
 from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
 from fedtheory.simulations.draws import Draws
@@ -129,7 +129,7 @@ def _form(algorithm: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactRun:
     """A run on parabolas, in fractions, from x^0 = (2, ..., 2); the participants are drawn by `seed`.
 
     noise  the error of a mini-batch's gradient in every coordinate, with alternating signs
@@ -228,7 +228,7 @@ _QUARTER, _HALF = Fraction(1, 4), Fraction(1, 2)
 
 # ----------------------------------------------------------------------------------- FedBCGD: one block is FedAvgM
 
-FOUR_AT_ONCE = Exact(FOUR, K=4, T=1, eta=_QUARTER)
+FOUR_AT_ONCE = ExactRun(FOUR, K=4, T=1, eta=_QUARTER)
 AVERAGING = (
     FOUR_AT_ONCE,
     replace(FOUR_AT_ONCE, T=2),
@@ -237,7 +237,7 @@ AVERAGING = (
 )
 
 
-def _against_fedavgm(claim: Listing, run: Exact) -> tuple[dict[str, Any], str]:
+def _against_fedavgm(claim: Listing, run: ExactRun) -> tuple[dict[str, Any], str]:
     """The witness and the description of a difference from FedAvgM; empty if none.  Raises Undefined or Unreadable."""
     machine = run.machine(claim)
     own, other = run.models(machine), run.fedavgm()
@@ -271,7 +271,7 @@ def averaging(statement: Statement, full: bool = False) -> Verdict:
     return _degenerate(claim, AVERAGING)
 
 
-def _degenerate(claim: Listing, runs: Sequence[Exact]) -> Verdict:
+def _degenerate(claim: Listing, runs: Sequence[ExactRun]) -> Verdict:
     wrong: dict[str, dict[str, Any]] = {}
     says = []
     for run in runs:
@@ -329,14 +329,14 @@ KEEPING = (
 )
 
 
-def _settles(claim: Listing, run: Exact) -> tuple[bool, str]:
+def _settles(claim: Listing, run: ExactRun) -> tuple[bool, str]:
     """Whether a run comes near the minimiser, and how near.  Raises Undefined or Unreadable."""
     x, star = run.models(run.machine(claim)), run.minimiser
     first, last = (max(abs(a - star) for a in x[r]) for r in (0, -1))
     return last <= NEAR * first, f"|x - x*| from {float(first):.3g} to {float(last):.3g} in {run.rounds} rounds"
 
 
-def _keeps(claim: Listing, run: Exact) -> tuple[bool, str]:
+def _keeps(claim: Listing, run: ExactRun) -> tuple[bool, str]:
     """Whether c = (1/M) sum_i c_i after every round, exactly.  Raises Undefined or Unreadable."""
     machine = run.machine(claim)
     for r, kept in enumerate(machine.kept):
@@ -350,13 +350,13 @@ def _keeps(claim: Listing, run: Exact) -> tuple[bool, str]:
     return True, f"c = (1/M) sum c_i in {run.rounds} rounds"
 
 
-_ASKED: tuple[tuple[Callable[[Listing, Exact], tuple[bool, str]], tuple[Exact, ...]], ...] = (
+_ASKED: tuple[tuple[Callable[[Listing, ExactRun], tuple[bool, str]], tuple[ExactRun, ...]], ...] = (
     (_settles, SETTLING),
     (_keeps, KEEPING),
 )
 
 
-def _found(claim: Listing) -> Iterator[tuple[Exact, bool, str]]:
+def _found(claim: Listing) -> Iterator[tuple[ExactRun, bool, str]]:
     """(run, whether it is correct, the result), one at a time.  Raises Undefined or Unreadable."""
     for check, asked in _ASKED:
         for run in asked:
@@ -456,7 +456,7 @@ def local_rule(statement: Statement, full: bool = False) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Round:
+class ControlVariates:
     """Control variates before and after a round, two coordinates each: a block's and the shared block's.
 
     before, after  c_i and c_i^+ of the clients 1..M
@@ -487,12 +487,12 @@ class Round:
 
 
 @cache
-def rounds() -> tuple[Round, ...]:
+def rounds() -> tuple[ControlVariates, ...]:
     """Every sample of N K of four clients and every division of it, for N, K = 1, 2; the block is that of client block 1."""
     before = tuple((Fraction(i, 2), Fraction(3 - i)) for i in range(1, 5))
     after = tuple((Fraction(i * i), Fraction(5, i)) for i in range(1, 5))
     return tuple(
-        Round(before, after, drawn[:K], drawn, N)
+        ControlVariates(before, after, drawn[:K], drawn, N)
         for N, K in product((1, 2), (1, 2))
         for drawn in permutations(range(1, 5), N * K)
     )
@@ -521,7 +521,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
         if update.lhs not in (c_next, c_shared_next):
             return Verdict(Status.REFUTED, f"{plain(update)}: no update of c", witness={"relation": plain(update)})
         which = 0 if update.lhs == c_next else 1
-        failing: dict[bool, list[Round]] = {}
+        failing: dict[bool, list[ControlVariates]] = {}
         for keep in (True, False):
             failing[keep] = []
             for one in rounds():
@@ -569,7 +569,7 @@ def local_step(statement: Statement, full: bool = False) -> Verdict:
             for t, (before, after) in enumerate(pairwise(seen)):
                 for client, y, y_next in zip(clients.tolist(), before, after, strict=True):
                     g = run.gradient(client, y, r, t)
-                    f_iz = Client(lambda _: 0.0, lambda _, g=g: g)  # type: ignore[misc]
+                    f_iz = ValueAndGradient(lambda _: 0.0, lambda _, g=g: g)  # type: ignore[misc]
                     for side in sides(
                         statement.claim_of(Relations), {"y_next": y_next, "y_t": y, "eta": run.eta, "f_iz": f_iz}
                     ):
@@ -632,7 +632,7 @@ def _by_hand(problem: Logistic, x: Array, client: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Point:
+class KnownValue:
     """A function by its value at one point."""
 
     x: Array
@@ -658,7 +658,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
         values = found.client_values(x)
         for m in range(found.M):
             losses = _by_hand(found, x, m)
-            known = {"f": Point(x, float(found.value(x))), "f_i": Point(x, float(values[m])), "x": x, "M": found.M,
+            known = {"f": KnownValue(x, float(found.value(x))), "f_i": KnownValue(x, float(values[m])), "x": x, "M": found.M,
                      "n_i": len(losses), "over_M": values.tolist(), "over_n_i": losses.tolist()}  # fmt: skip
             # the two sums run over different families with the same symbol
             apart = [
@@ -685,7 +685,7 @@ class Outcome:
     sums  by client, the sum of its T gradients; all coordinates are equal
     """
 
-    run: Exact
+    run: ExactRun
     x_next: Vector
     sums: Mapping[int, Fraction]
 
@@ -700,7 +700,7 @@ class Outcome:
 def _outcomes(N: int, K: int, id_: str = "fedbcgd.alg1.corrected") -> Iterator[Outcome]:
     """Every sample and division of three parabolas, with every noise of two local steps; a block is one coordinate."""
     three = parabolas((1, 3), (Fraction(1, 2), -3), (2, 1))
-    base = Exact(three, K=K, T=2, eta=_QUARTER, N=N, d=N, rounds=1, noise=Fraction(1))
+    base = ExactRun(three, K=K, T=2, eta=_QUARTER, N=N, d=N, rounds=1, noise=Fraction(1))
     for order in permutations(range(1, 4), N * K):
         for flips in product((-1, 1), repeat=N * K * base.T):
             signs = dict(zip(product(order, range(1, base.T + 1)), flips, strict=True))

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from fedtheory.bounds.trials.cases import Case, Operator, Vector, compared, known_at, met
+from fedtheory.bounds.trials.cases import Case, ExactVector, Operator, compared, known_at, met
 from fedtheory.bounds.trials.problems import FAMILY, Example, examples, quadratic_example, samples
 from fedtheory.simulations.compressors import (
     QSGD,
@@ -33,7 +33,7 @@ from fedtheory.theory.statement import Relations, Statement, Verdict
 
 
 @dataclass(frozen=True)
-class Message(Vector):
+class Message(ExactVector):
     """A client's message; a sum of messages has no sender."""
 
     sender: int = 0
@@ -64,8 +64,8 @@ def compressed(statement: Statement, full: bool = False) -> Verdict:
         q = Q.q(4).value
         assert q is not None
         for x in _points_of(Q):
-            law = [(chance, {"Q": known_at(Vector(x), Vector(out))}) for chance, out in Q.law(x)]
-            cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Vector(x), "q": Fraction(q)}, law))
+            law = [(chance, {"Q": known_at(ExactVector(x), ExactVector(out))}) for chance, out in Q.law(x)]
+            cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": ExactVector(x), "q": Fraction(q)}, law))
     return compared(
         statement.claim_of(Relations), cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions"
     )
@@ -79,9 +79,9 @@ def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]
 def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Operator:
     """A message gets its sender's mask, masks[sender], a sum gets masks[0]; a single mask is shared by all."""
 
-    def coded(x: Vector) -> Vector:
+    def coded(x: ExactVector) -> ExactVector:
         mask = masks[getattr(x, "sender", 0) if len(masks) > 1 else 0]
-        return Vector(tuple(a * b for a, b in zip(x.entries, mask, strict=True)))
+        return ExactVector(tuple(a * b for a, b in zip(x.entries, mask, strict=True)))
 
     return Operator(coded)
 

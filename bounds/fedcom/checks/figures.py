@@ -270,8 +270,7 @@ def sparsification(statement: Statement, full: bool = False) -> Verdict:
     shown = "; ".join(
         f"{rule} {', '.join(f'{loss:.4g} at {ratio:g}' for ratio, loss in by.items())}" for rule, by in found.items()
     )
-    lines, undamped = catalogue.find("fedcom.alg5.corrected").claim, catalogue.find("fedcom.alg5").claim
-    assert isinstance(lines, Listing) and isinstance(undamped, Listing)
+    lines, undamped = (catalogue.find(f"fedcom.alg5{form}").claim_of(Listing) for form in (".corrected", ""))
     errors = tracking_errors(lines.having(undamped[11]), 4, 1, 40)
     damped = tracking_errors(lines, 4, 1, 40)
     says = (
@@ -302,7 +301,7 @@ _TAUS = (1, 2, 4, 8, 16)
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class StabilityCase:
     """Quadratics and an algorithm: tau, eta, Q -> algorithm; `most` is the largest q at which it does not diverge."""
 
     name: str
@@ -312,18 +311,18 @@ class Family:
 
 
 @cache
-def _families(sigma: float) -> tuple[Family, ...]:
+def _families(sigma: float) -> tuple[StabilityCase, ...]:
     quadratics = partial(generate, 8, 8, L=1.0, mu=0.1, sigma=sigma, seed=1)
     unequal = quadratics(zeta_star=1.0, delta=0.2)
     return (
-        Family("FedCOM, equal clients", quadratics(), lambda tau, eta, Q: FedCOM(tau, eta, 1.0, Q)),
-        Family("FedCOMGATE as printed", unequal, lambda tau, eta, Q: FedCOMGATE(tau, eta, 1.0, Q), 1.0),
-        Family("FedCOMGATE damped", unequal, lambda tau, eta, Q: FedCOMGATE(tau, eta, 1.0, Q, damping=None)),
+        StabilityCase("FedCOM, equal clients", quadratics(), lambda tau, eta, Q: FedCOM(tau, eta, 1.0, Q)),
+        StabilityCase("FedCOMGATE as printed", unequal, lambda tau, eta, Q: FedCOMGATE(tau, eta, 1.0, Q), 1.0),
+        StabilityCase("FedCOMGATE damped", unequal, lambda tau, eta, Q: FedCOMGATE(tau, eta, 1.0, Q, damping=None)),
     )
 
 
 @cache
-def _gaps(family: Family, tau: int, eta: float, rounds: int = 100) -> dict[float, float]:
+def _gaps(family: StabilityCase, tau: int, eta: float, rounds: int = 100) -> dict[float, float]:
     """q -> exact expected gap after the rounds; infinite if it diverges."""
     found = {}
     for k in _KEPT:

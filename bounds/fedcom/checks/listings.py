@@ -193,7 +193,7 @@ def _models(state: tuple[Array, Mapping[str, Array]], run: Replay) -> list[Array
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactRun:
     """A run on parabolas without noise or compression, in fractions; the participants are drawn by `seed`.
 
     S  clients a round
@@ -256,9 +256,9 @@ class Exact:
 
 _FOUR = parabolas((1, 3), (Fraction(1, 2), -1), (1, -2), (Fraction(1, 2), 1))
 SAMPLED = (
-    Exact(parabolas((1, 3), (1, -3)), S=1, eta=Fraction(1, 2), w0=Fraction(2)),
-    Exact(parabolas((1, 3), (1, -1), (Fraction(1, 2), 0)), S=2, eta=Fraction(1, 4), tau=2),
-    Exact(_FOUR, S=2, eta=Fraction(1, 4), rounds=160),
+    ExactRun(parabolas((1, 3), (1, -3)), S=1, eta=Fraction(1, 2), w0=Fraction(2)),
+    ExactRun(parabolas((1, 3), (1, -1), (Fraction(1, 2), 0)), S=2, eta=Fraction(1, 4), tau=2),
+    ExactRun(_FOUR, S=2, eta=Fraction(1, 4), rounds=160),
 )
 NEAR = Fraction(1, 10**4)  # largest ratio of the last to the first |f'| of a run that reaches the minimiser
 
@@ -299,7 +299,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
-def _drawn_back(run: Exact, w: Sequence[Fraction], means: Sequence[Fraction], off: int) -> Verdict:
+def _drawn_back(run: ExactRun, w: Sequence[Fraction], means: Sequence[Fraction], off: int) -> Verdict:
     """The verdict on a listing whose gradient trackings do not keep the mean zero."""
     pull = (1 - Fraction(run.S, run.m)) / (run.eta * run.gamma * run.tau)
     tied = all(mean == pull * (w[0] - point) for mean, point in zip(means, w, strict=True))
@@ -320,15 +320,14 @@ def _drawn_back(run: Exact, w: Sequence[Fraction], means: Sequence[Fraction], of
 
 
 WHOLE = (
-    Exact(parabolas((1, 1), (1, -2)), S=2, eta=Fraction(1, 4), rounds=6, gamma=Fraction(1, 2)),
-    Exact(_FOUR[:3], S=3, eta=Fraction(1, 4), tau=2, rounds=6),
+    ExactRun(parabolas((1, 1), (1, -2)), S=2, eta=Fraction(1, 4), rounds=6, gamma=Fraction(1, 2)),
+    ExactRun(_FOUR[:3], S=3, eta=Fraction(1, 4), tau=2, rounds=6),
 )
 
 
 def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
     """k = d, so Q(x) = x: the memory stays 0, and the run is that of Algorithm 3."""
-    claim, plain = statement.claim, catalogue.find("fedcom.alg3").claim
-    assert isinstance(claim, Listing) and isinstance(plain, Listing)
+    claim, plain = statement.claim_of(Listing), catalogue.find("fedcom.alg3").claim_of(Listing)
     for run in WHOLE:
         machine = _executed(run, claim)
         if isinstance(machine, Verdict):

@@ -29,7 +29,7 @@ def settings_of(statement: Statement) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class DistanceCurve:
     """The distances to the optimum, sqrt(E|x^(r) - x*|^2), of an algorithm with the best step size of a grid."""
 
     eta: float
@@ -63,13 +63,13 @@ def _distances(problem: Quadratic, method: str, K: int, grid: Sequence[float], x
     return np.where(np.isnan(squares), np.inf, np.sqrt(np.maximum(squares, 0.0)))
 
 
-def curves(problem: Quadratic, K: int, grid: Sequence[float], x0: float, R: int) -> dict[str, Curve]:
+def curves(problem: Quadratic, K: int, grid: Sequence[float], x0: float, R: int) -> dict[str, DistanceCurve]:
     """PFL and SFL, each with the step size of the smallest final distance; the mean distance over the run breaks ties."""
     found = {}
     for method in ("PFL", "SFL"):
         distances = _distances(problem, method, K, grid, x0, R)
         best = min(range(len(grid)), key=lambda i: (max(distances[i, -1], RESOLUTION), distances[i].mean()))
-        found[method] = Curve(grid[best], distances[best])
+        found[method] = DistanceCurve(grid[best], distances[best])
     return found
 
 
@@ -86,7 +86,7 @@ def _group(id_: str) -> Quadratic:
     return group(catalogue.find(id_))
 
 
-def _worse(pair: Mapping[str, Curve], better: str) -> str | None:
+def _worse(pair: Mapping[str, DistanceCurve], better: str) -> str | None:
     """In what the better method is not better: its result, or, if both results are exact, its number of rounds."""
     one, two = pair[better], pair["PFL" if better == "SFL" else "SFL"]
     if one.final == two.final == RESOLUTION:
@@ -94,7 +94,7 @@ def _worse(pair: Mapping[str, Curve], better: str) -> str | None:
     return None if one.final < two.final else f"result of {better} not better"
 
 
-def _shown(pair: Mapping[str, Curve]) -> str:
+def _shown(pair: Mapping[str, DistanceCurve]) -> str:
     return ", ".join(f"{method} {curve}" for method, curve in pair.items())
 
 

@@ -174,7 +174,7 @@ def tight(
             for case in scenes.cases_at(statement, rounds, given)
             for term, search in scenes.searches(statement, case).items()
         ]
-    found: list[tuple[scenes.Numbers, str, scenes.Search, scenes.Best | str]] = []
+    found: list[tuple[scenes.Numbers, str, scenes.Search, scenes.FactorRange | str]] = []
     with progress() as tell:
         for done, (place, term, search) in enumerate(told, start=1):
             try:

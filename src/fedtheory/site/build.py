@@ -19,7 +19,7 @@ from markupsafe import Markup
 from fedtheory import glossary, texts
 from fedtheory.agreed import InCoq, in_coq, opinions
 from fedtheory.bounds import papers
-from fedtheory.bounds.browser import LENGTHS, Curve, curves, following, javascript, sliders, tied
+from fedtheory.bounds.browser import LENGTHS, ArenaCurve, curves, following, javascript, sliders, tied
 from fedtheory.bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory.bounds.winners import METHODS
 from fedtheory.figures import beside_networks, gallery, winners
@@ -536,7 +536,7 @@ def _task(id_: str, kinds: tuple[EvidenceKind, ...], full: bool) -> Task:
     return Task("writing formulas", catalogue.find(id_).paper, "explorer", explored, (id_, bool(needs), full), needs)
 
 
-def explored(id_: str, run: bool, full: bool, *found: xr.Dataset | Verdict) -> tuple[dict[str, Any], list[Curve]]:
+def explored(id_: str, run: bool, full: bool, *found: xr.Dataset | Verdict) -> tuple[dict[str, Any], list[ArenaCurve]]:
     """A bound for the explorer, and the curves of its arenas if all were measured; `found` are their measurements."""
     statement = catalogue.find(id_)
     error = taken_over(found, papers.arenas(statement.paper), full)
@@ -610,7 +610,7 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
 
 
 def _curve(
-    curve: Curve, names: Sequence[str], arenas: dict[str, int], series: dict[tuple[float | None, ...], int]
+    curve: ArenaCurve, names: Sequence[str], arenas: dict[str, int], series: dict[tuple[float | None, ...], int]
 ) -> dict[str, Any]:
     """A curve in short form: six digits are enough for a plot, four for an interval; an exact curve has none."""
 

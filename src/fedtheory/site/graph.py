@@ -60,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Line:
+class Link:
     """An edge: the second statement rests on the first, or is its corrected or sharper form.
 
     path  as SVG writes it
@@ -80,7 +80,7 @@ class Graph:
     width: int
     height: int
     nodes: tuple[Node, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Link, ...]
     alone: tuple[str, ...]
 
     def __contains__(self, id_: str) -> bool:
@@ -114,7 +114,7 @@ def graph(own: Sequence[Checked]) -> Graph:
         for row, id_ in enumerate(blocks[name])
     }
     lines = [
-        Line(
+        Link(
             a,
             b,
             False,
@@ -127,7 +127,7 @@ def graph(own: Sequence[Checked]) -> Graph:
     for id_, node in nodes.items():
         other = node.checked.statement.corrects or node.checked.statement.sharpens
         if other in nodes:
-            lines.append(Line(other, id_, True, True, _down(nodes[other], node)))
+            lines.append(Link(other, id_, True, True, _down(nodes[other], node)))
     across = sorted(nodes.values(), key=lambda node: (node.x, node.y))  # the order of the tabulator key
     alone = tuple(id_ for id_ in known if block_of[id_] not in joined)
     return Graph(round(layout.width), round(layout.height), tuple(across), tuple(lines), alone)

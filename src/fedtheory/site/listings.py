@@ -26,7 +26,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Row:
+class LinePair:
     """A line of two listings: as printed and as corrected; None where one of them does not have it."""
 
     printed: Shown | None
@@ -39,7 +39,7 @@ def shown(listing: Listing) -> list[Shown]:
     return [Shown(line.number, line.depth, typeset(_text(line))) for line in listing.lines]
 
 
-def comparison(printed: Listing, corrected: Listing) -> list[Row]:
+def comparison(printed: Listing, corrected: Listing) -> list[LinePair]:
     """The lines of both listings, side by side by their numbers; in lines that differ, the words that do are marked."""
     ours, theirs = ({line.number: line for line in one.lines} for one in (corrected, printed))
     return [_row(theirs.get(number), ours.get(number)) for number in sorted(ours.keys() | theirs.keys())]
@@ -59,16 +59,16 @@ def _text(line: Line) -> str:
     return re.sub(r"\bD(?=[a-z]_)", "Δ", "; ".join(map(str, line.steps)))  # Dc_s is a change of c_s
 
 
-def _row(printed: Line | None, corrected: Line | None) -> Row:
+def _row(printed: Line | None, corrected: Line | None) -> LinePair:
     if printed is None or corrected is None or str(printed) == str(corrected):
         one, other = (
             None if line is None else Shown(line.number, line.depth, typeset(_text(line)))
             for line in (printed, corrected)
         )
-        return Row(one, other, one != other)
+        return LinePair(one, other, one != other)
     pairs = (printed, corrected), (corrected, printed)
     one, other = (Shown(line.number, line.depth, _marked(_text(line), _text(against))) for line, against in pairs)
-    return Row(one, other, True)
+    return LinePair(one, other, True)
 
 
 def _marked(text: str, other: str) -> Markup:

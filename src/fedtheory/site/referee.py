@@ -115,7 +115,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Line:
+class PageLine:
     """A line of the report: the gap above it, whether the next line stays on its page, and the section that it begins."""
 
     box: Box
@@ -163,9 +163,9 @@ def broken(boxes: Sequence[Box], width: float, hanging: float) -> list[Box]:
     return [over((hanging * bool(i), 0.0, row(line))) for i, line in enumerate(lines)]
 
 
-def pages(lines: Sequence[Line], room: float) -> list[list[tuple[float, Line]]]:
+def pages(lines: Sequence[PageLine], room: float) -> list[list[tuple[float, PageLine]]]:
     """The lines by pages, each with the height of its upper end; lines that belong together stay on one page."""
-    found: list[list[tuple[float, Line]]] = [[]]
+    found: list[list[tuple[float, PageLine]]] = [[]]
     y, together = 0.0, 0
     for i, line in enumerate(lines):
         if i >= together:  # the first of a group: as many lines as must stay on its page
@@ -356,9 +356,9 @@ class _Setter(HTMLParser):
     def __init__(self, document: Document) -> None:
         super().__init__()
         self.document = document
-        self.lines: list[Line] = []
+        self.lines: list[PageLine] = []
         self._open = [_Open("", frozenset(), Style(), 0.0, WIDTH - 2 * MARGIN, 0.0)]
-        self._cells: list[list[Line]] = []  # of a row of a table
+        self._cells: list[list[PageLine]] = []  # of a row of a table
         self._rows = 0  # of a table, below its head
         self._words: list[Box] = []
         self._parts: list[Box] = []  # of a word
@@ -453,7 +453,9 @@ class _Setter(HTMLParser):
             left = len(boxes) - 1 - i
             title = now.tag in ("h1", "h2", "h3") or (now.tag == "p" and "source" in now.classes)
             keep = title or bool(left and ("formula" in classes or i == 0 or left == 1))  # no line of a paragraph alone
-            line = Line(over((now.left, 0.0, box)), _LEADING if i else self._gap, keep, self._heading if not i else "")
+            line = PageLine(
+                over((now.left, 0.0, box)), _LEADING if i else self._gap, keep, self._heading if not i else ""
+            )
             (self._cells[-1] if self._cells else self.lines).append(line)
         self._words, self._gap, self._heading = [], _LEADING, ""
 
@@ -472,7 +474,7 @@ class _Setter(HTMLParser):
         if "changed" in closed.classes:
             rules.append(Bar(closed.left - 6, -box.above, 1.5, box.above + box.below, _SOFT))
         self._rows = 0 if head else self._rows + 1
-        self.lines.append(Line(replace(box, bars=tuple(rules)), before, keep=self._rows < 3))
+        self.lines.append(PageLine(replace(box, bars=tuple(rules)), before, keep=self._rows < 3))
         self._cells = []
 
 
@@ -493,7 +495,7 @@ def _styled(style: Style, tag: str, classes: frozenset[str]) -> Style:
     return Style(face, code, size, style.rise + (raised or 0.0), grey, marked)
 
 
-def lines_of(page: str, document: Document) -> list[Line]:
+def lines_of(page: str, document: Document) -> list[PageLine]:
     """The lines of a report.
 
     page  its page, with LaTeX inside `<math>`

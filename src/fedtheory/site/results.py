@@ -150,7 +150,7 @@ _PRACTISED, _ADMITTED = "practised step size", "step size of the theorem"
 
 
 @dataclass(frozen=True)
-class Spread:
+class SeedSpread:
     """A number over the seeds."""
 
     values: Sequence[float]
@@ -172,10 +172,10 @@ class Trained:
 
     method: str
     practised: float
-    admitted: Spread
-    at_practised: Spread
-    at_admitted: Spread
-    bound: Spread
+    admitted: SeedSpread
+    at_practised: SeedSpread
+    at_admitted: SeedSpread
+    bound: SeedSpread
     largest: str  # the largest term of the bound
 
     @property
@@ -188,15 +188,17 @@ def networks(numbers: Mapping[str, Numbers]) -> list[Trained]:
     """The numbers of the study, a row for each method."""
     found = []
     for name, own in over_seeds(numbers).items():
-        terms = {key.split(": ")[1]: Spread(x).mean for key, x in own.items() if key.startswith("term of the bound: ")}
+        terms = {
+            key.split(": ")[1]: SeedSpread(x).mean for key, x in own.items() if key.startswith("term of the bound: ")
+        }
         found.append(
             Trained(
                 method=name,
                 practised=own[_PRACTISED][0],
-                admitted=Spread(own[_ADMITTED]),
-                at_practised=Spread(own[f"gradient, {_PRACTISED}"]),
-                at_admitted=Spread(own[f"gradient, {_ADMITTED}"]),
-                bound=Spread(own["bound"]),
+                admitted=SeedSpread(own[_ADMITTED]),
+                at_practised=SeedSpread(own[f"gradient, {_PRACTISED}"]),
+                at_admitted=SeedSpread(own[f"gradient, {_ADMITTED}"]),
+                bound=SeedSpread(own["bound"]),
                 largest=max(terms, key=terms.__getitem__).replace("_", " "),
             )
         )

@@ -19,7 +19,7 @@ PLAINLY_FALSE: Severity = "breaks the statement"
 
 
 @dataclass(frozen=True)
-class Entry:
+class SearchEntry:
     """Something to find.
 
     kind       what it is, as a result shows it
@@ -65,20 +65,20 @@ def place_words(place: str) -> str:
     return re.sub(r"\((?=\d+\))", "equation (", place)
 
 
-def _lists(checked: Sequence[Checked]) -> list[Entry]:
+def _lists(checked: Sequence[Checked]) -> list[SearchEntry]:
     found = []
     for severity, says in SEVERITY_SAYS.items():
         of_it = sum(c.severity == severity and c.statement.form == "printed" for c in checked)
         words = "plainly false statements severity" if severity == PLAINLY_FALSE else "severity"
         told = f"{of_it} refuted statements: {says}"
-        found += [Entry("list", severity, "", f"{words} {says}", listed(severity), shown=told)] if of_it else []
+        found += [SearchEntry("list", severity, "", f"{words} {says}", listed(severity), shown=told)] if of_it else []
     return found
 
 
-def _findings(checked: Sequence[Checked]) -> list[Entry]:
+def _findings(checked: Sequence[Checked]) -> list[SearchEntry]:
     known = {c.statement.id: c for c in checked if c.against}
     return [
-        Entry(
+        SearchEntry(
             "finding",
             f.title,
             place_words(f"{paper.name} {f.statement}, {catalogue.find(f.statement).place}"),
@@ -93,11 +93,11 @@ def _findings(checked: Sequence[Checked]) -> list[Entry]:
     ]
 
 
-def _statement(checked: Checked) -> Entry:
+def _statement(checked: Checked) -> SearchEntry:
     s = checked.statement
     said = [text for claim in (s.claim, *s.also) for text in _said(claim)]
     words = " ".join([s.kind, s.form, checked.headline, *said, s.note])
-    return Entry(s.kind, s.id, place_words(s.place), words, address(s.id), s.id, str(checked.status))
+    return SearchEntry(s.kind, s.id, place_words(s.place), words, address(s.id), s.id, str(checked.status))
 
 
 def _said(claim: Claim) -> list[str]:
@@ -112,10 +112,10 @@ def _said(claim: Claim) -> list[str]:
     return []
 
 
-def _errata(checked: Sequence[Checked]) -> list[Entry]:
+def _errata(checked: Sequence[Checked]) -> list[SearchEntry]:
     status = {c.statement.id: c.status for c in checked}
     return [
-        Entry(
+        SearchEntry(
             "erratum",
             e.severity,
             place_words(f"{e.statement}, {catalogue.find(e.statement).place}"),
@@ -131,9 +131,9 @@ def _errata(checked: Sequence[Checked]) -> list[Entry]:
     ]
 
 
-def _symbols() -> list[Entry]:
+def _symbols() -> list[SearchEntry]:
     return [
-        Entry(
+        SearchEntry(
             "symbol",
             row["symbol"],
             row["paper"],

@@ -27,7 +27,7 @@ FOLDER = store.ROOT / "shelf"
 
 
 @dataclass(frozen=True)
-class Theorem:
+class ShelfTheorem:
     """A theorem of the shelf.
 
     headline  its verdict, with what that depends on
@@ -51,7 +51,7 @@ class Theorem:
 
 
 @dataclass(frozen=True)
-class Result:
+class ShelfPaper:
     """A paper of the shelf.
 
     about   what its file says, by paragraphs: method and authors; then what is the paper's, and what is ours
@@ -63,7 +63,7 @@ class Result:
     about: list[str]
     lines: int
     digest: str
-    theorems: list[Theorem] = field(default_factory=list)
+    theorems: list[ShelfTheorem] = field(default_factory=list)
 
     @property
     def proved(self) -> int:
@@ -77,10 +77,10 @@ def digest(name: str) -> str:
 
 
 @cache
-def results() -> dict[str, Result]:
+def results() -> dict[str, ShelfPaper]:
     """What is on record, by the short names of the papers."""
     return {
-        name: Result(**{**row, "theorems": [Theorem(**one) for one in row["theorems"]]})
+        name: ShelfPaper(**{**row, "theorems": [ShelfTheorem(**one) for one in row["theorems"]]})
         for name, row in json.loads(FILE.read_text()).items()
     }
 
@@ -100,18 +100,18 @@ def record(tell: Progress | None = None, workshop: Workshop | None = None) -> Pa
     return FILE
 
 
-def _result(name: str, checked: list[Checked]) -> Result:
+def _result(name: str, checked: list[Checked]) -> ShelfPaper:
     text = (FOLDER / name / "statements.py").read_text()
     about = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")
     paragraphs = [" ".join(one.split()) for one in about]
     theorems = [_theorem(c) for c in checked]
-    return Result(catalogue.paper(name).title, paragraphs, len(text.splitlines()), digest(name), theorems)
+    return ShelfPaper(catalogue.paper(name).title, paragraphs, len(text.splitlines()), digest(name), theorems)
 
 
-def _theorem(checked: Checked) -> Theorem:
+def _theorem(checked: Checked) -> ShelfTheorem:
     s = checked.statement
     proof = next((v for _, v in checked.verdicts if v.status is checked.status and v.premises), None)
-    return Theorem(
+    return ShelfTheorem(
         s.id,
         str(checked.status),
         checked.headline,

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedanchor.algorithms import FedAnchor
 from fedtheory.bounds.trials.arena import Arena, arena_evidence
-from fedtheory.bounds.trials.arena_search import Family, quadratic, search_evidence, varied
+from fedtheory.bounds.trials.arena_search import Candidates, quadratic, search_evidence, varied
 from fedtheory.bounds.tuning import largest_step
 from fedtheory.simulations.problems.quadratic import generate
 from fedtheory.theory.statement import Evidence
@@ -41,7 +41,9 @@ def _largest(bound, values, rounds):
     return largest_step(bound, "eta_tilde", values)
 
 
-SEARCHED = Family(FedAnchor, _draw, lambda rng, c, width: varied(rng, c, width, _LEAST), _largest, _LEAST, 20, (10, 1))
+SEARCHED = Candidates(
+    FedAnchor, _draw, lambda rng, c, width: varied(rng, c, width, _LEAST), _largest, _LEAST, 20, (10, 1)
+)
 
 
 def evidence() -> list[Evidence]:

@@ -22,16 +22,16 @@ from fedtheory.theory.proofs.forms import (
     Family,
     Gradient,
     Infimum,
+    LearningStep,
     Minimiser,
     Objective,
-    Step,
     StochasticGradient,
     Vector,
     gradient,
     value,
     vector,
 )
-from fedtheory.theory.proofs.rules import Noise, Rounding
+from fedtheory.theory.proofs.rules import BinarisationError, Noise
 
 BEFORE, UP_TO = Family("J", t - t_0), Family("H", t + 1 - t_0)
 
@@ -45,7 +45,7 @@ lowest = Infimum("F*", F_fun)
 
 
 @dataclass(frozen=True)
-class Clients:
+class ClientVectors:
     """The vectors of the clients of a family."""
 
     family: Family
@@ -94,9 +94,9 @@ class Clients:
         """grad F_k(x_t^k)."""
         return gradient(self.function, self.x)
 
-    def step(self, steps: Family) -> Step:
+    def step(self, steps: Family) -> LearningStep:
         """eta_s grad F_k(x_s^k, xi_s^k) for the steps s of the round."""
-        return Step("u", self.family, steps)
+        return LearningStep("u", self.family, steps)
 
     @property
     def noise(self) -> Noise:
@@ -104,21 +104,21 @@ class Clients:
         return Noise(self.stochastic.error, frozenset({w_bar, w_star, g_bar, grad_bar, self.x, self.local}))
 
     @property
-    def rounding(self) -> Rounding:
+    def rounding(self) -> BinarisationError:
         """x_t^k - w_t^k, and the vectors known before the parameters are binarised."""
-        return Rounding(self.x.error, frozenset({w_bar, w_star, w_0, self.w}))
+        return BinarisationError(self.x.error, frozenset({w_bar, w_star, w_0, self.w}))
 
     @property
-    def sent(self) -> Rounding:
+    def sent(self) -> BinarisationError:
         """S_m(v_{t+1}^k) - v_{t+1}^k at a synchronisation step; known before it are the sample and the v."""
         known = {w_bar, w_star, w_0, v_bar, self.v, sum_of_sampled, grad_v, any_vector}
-        return Rounding(Binarised("e", self.v - w_0, sympy.S.Zero).error, frozenset(known))
+        return BinarisationError(Binarised("e", self.v - w_0, sympy.S.Zero).error, frozenset(known))
 
 
 _clients = partial(Family, at_once=True)
-EVERY = Clients(_clients("C", sympy.Integer(1)))
-SQUARED = Clients(_clients("Q", p_sq, square_of=EVERY.family))
-EACH, SAMPLED = Clients(_clients("A", N)), Clients(_clients("P", K))
+EVERY = ClientVectors(_clients("C", sympy.Integer(1)))
+SQUARED = ClientVectors(_clients("Q", p_sq, square_of=EVERY.family))
+EACH, SAMPLED = ClientVectors(_clients("A", N)), ClientVectors(_clients("P", K))
 
 w_bar, g_bar, g_t, v_bar = (EVERY.sum(e) for e in (EVERY.w, EVERY.local, EVERY.stochastic, EVERY.v))
 sum_of_sampled = SAMPLED.sum(SAMPLED.v)
@@ -130,7 +130,7 @@ _one = F_fun.client(symbols.F_k.name)
 _F_bar, _F_v, _F_next = (value(F_fun, at) for at in (w_bar, v_bar, w_next))
 
 
-def _own(c: Clients, at: sympy.Expr) -> sympy.Expr:
+def _own(c: ClientVectors, at: sympy.Expr) -> sympy.Expr:
     """F_k at a point."""
     return value(c.function, at)
 
@@ -165,8 +165,8 @@ _DISTANCES = {
     binarised_sq: EVERY.sum((EVERY.w - EVERY.x) ** 2),
     moved_sq: EVERY.sum((EVERY.w - w_0) ** 2),
     moved_k_sq: (w_one - w_0) ** 2,
-    steps_sum: BEFORE.sum(Step("u", BEFORE)) ** 2,
-    steps_sq: BEFORE.sum(Step("u", BEFORE) ** 2),
+    steps_sum: BEFORE.sum(LearningStep("u", BEFORE)) ** 2,
+    steps_sq: BEFORE.sum(LearningStep("u", BEFORE) ** 2),
     steps_mean: (tau - 1) * EVERY.sum(BEFORE.sum(EVERY.step(BEFORE) ** 2)),
     jump_sq: (w_next - v_bar) ** 2,
     jump_parts: SQUARED.sum(SQUARED.sent.vector**2),
@@ -206,16 +206,16 @@ _ALGORITHMS = {
     # with a constant learning rate; the value at vbar, with vbar written out
     "e1.update.corrected": {v_bar: w_bar - eta * g_t, _F_v: value(F_fun, w_bar - eta * g_t)},
     # the steps since the round began
-    "c1.t0": {w_one: w_0 - BEFORE.sum(Step("u", BEFORE))},
+    "c1.t0": {w_one: w_0 - BEFORE.sum(LearningStep("u", BEFORE))},
 }
 
 
-def so_far(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
+def so_far(c: ClientVectors) -> dict[sympy.Expr, sympy.Expr]:
     """A client's update before step t, and the squares of its steps."""
     return {moved_k_sq: (c.w - w_0) ** 2, steps_sq: BEFORE.sum(c.step(BEFORE) ** 2)}
 
 
-def one_step_on(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
+def one_step_on(c: ClientVectors) -> dict[sympy.Expr, sympy.Expr]:
     """The same a step later, when the client is at v_{t+1}^k."""
     return {moved_k_sq: (c.v - w_0) ** 2, steps_sq: UP_TO.sum(c.step(UP_TO) ** 2)}
 

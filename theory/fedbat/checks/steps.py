@@ -14,7 +14,7 @@ from fedtheory.theory.fedbat.checks.quantities import *
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
-from fedtheory.theory.proofs.forms import Family, Step, gradient, replaced
+from fedtheory.theory.proofs.forms import Family, LearningStep, gradient, replaced
 from fedtheory.theory.proofs.vectors import quadratic_form
 from fedtheory.theory.properties import Property
 
@@ -28,18 +28,24 @@ OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, SYMBOLS["w_star"]: w_s
 # Parts that several steps share
 
 
-def shown(p: Argument, part: int, *because: rules.Instance) -> None:
+def shown(p: Argument, part: int, *because: rules.RuleInstance) -> None:
     """Conclude the claim, or one of several, as printed, by rules."""
     p.conclude_form(lambda e: p.meaning(quadratic_form(replaced(p.read(e), LANGUAGE.vectors))), *because, part=part)
 
 
-def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> rules.Instance:
+def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> rules.RuleInstance:
     """The weighted sum over the clients of a line about one client, at x."""
     return p.at(name, {**OF_CLIENT, SYMBOLS["x_k"]: x}).over(EVERY.family)
 
 
 def conclude_step(
-    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: rules.Instance, by: str, sign: Sign = "="
+    p: Argument,
+    name: str,
+    quantity: sympy.Expr,
+    value: sympy.Expr,
+    *because: rules.RuleInstance,
+    by: str,
+    sign: Sign = "=",
 ) -> None:
     """A line about a synchronisation step, and about any other step, where wbar_{t+1} is vbar_{t+1}."""
     p.conclude(p.have(name, quantity, sign, value, *because, after=p.follow(by)))
@@ -65,7 +71,7 @@ def falling(p: Argument) -> None:
     p.require("the learning rate at each step of the round", at_most(eta_s, eta_start), *given)
 
 
-def update(p: Argument, clients: Clients, steps: Family) -> tuple[rules.Instance, rules.Instance]:
+def update(p: Argument, clients: ClientVectors, steps: Family) -> tuple[rules.RuleInstance, rules.RuleInstance]:
     """(47) for the clients' updates over `steps`, and the bounds on the squares of these steps."""
     later = steps is UP_TO
     fact = p.claim("eq47.corrected", {t: t + 1} if later else {})
@@ -85,7 +91,7 @@ def drawn(p: Argument) -> None:
     p.require("K of N clients", at_most(K, N))
 
 
-def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[rules.Instance, rules.Instance]:
+def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[rules.RuleInstance, rules.RuleInstance]:
     """The sampled clients' v have the mean vbar."""
     drawn(p)
     sampled = p.by(rules.MEAN_OF_SAMPLE, SAMPLED.v, SAMPLED.family, EACH.family, known)
@@ -253,7 +259,7 @@ def eq46(p: Argument) -> None:
 def eq47(p: Argument) -> None:
     """(47): the client's update is the sum of its t - t_0 steps."""
     p.require("a number of steps", at_least(t - t_0, 0))
-    jensen = p.by(rules.JENSEN_OVER, Step("u", BEFORE), BEFORE)
+    jensen = p.by(rules.JENSEN_OVER, LearningStep("u", BEFORE), BEFORE)
     update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
     sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
     p.conclude(p.put(update_, sum_), part=0)
@@ -270,7 +276,7 @@ def eq48(p: Argument) -> None:
     p.conclude(binarised, part=1)
 
 
-def binarised_parts(p: Argument, squares: Clients) -> rules.Instance:
+def binarised_parts(p: Argument, squares: ClientVectors) -> rules.RuleInstance:
     """Assumption 5 for the clients' messages."""
     return p.by(rules.BINARISATION_ERROR, squares.sent).over(squares.family)
 

@@ -53,7 +53,7 @@ OPEN = {
 # The data sets; the paper does not describe them
 
 
-class Images(NamedTuple):
+class ImageSet(NamedTuple):
     """A data set: channels, pixels per side, classes, training images."""
 
     channels: int
@@ -63,10 +63,10 @@ class Images(NamedTuple):
 
 
 IMAGES = {
-    "FMNIST": Images(1, 28, 10, 60_000),
-    "SVHN": Images(3, 32, 10, 73_257),
-    "CIFAR-10": Images(3, 32, 10, 50_000),
-    "CIFAR-100": Images(3, 32, 100, 50_000),
+    "FMNIST": ImageSet(1, 28, 10, 60_000),
+    "SVHN": ImageSet(3, 32, 10, 73_257),
+    "CIFAR-10": ImageSet(3, 32, 10, 50_000),
+    "CIFAR-100": ImageSet(3, 32, 100, 50_000),
 }
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _last_side(side: int, kernels: Iterable[int], designs: Iterable[Design]) -> 
     return side
 
 
-def _misfits(name: str, layers: Sequence[Row], images: Images) -> Iterator[Mismatch]:
+def _misfits(name: str, layers: Sequence[Row], images: ImageSet) -> Iterator[Mismatch]:
     """Layers whose inputs are not the outputs of the layer before; a network whose outputs are not the classes."""
     channels = images.channels
     for number, layer in enumerate(layers, 1):

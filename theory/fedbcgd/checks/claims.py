@@ -15,9 +15,8 @@ from fedtheory.theory.statement import Evidence, Order, Statement, Status, Verdi
 
 def floats(statement: Statement, full: bool = False) -> Verdict:
     """Communication is rounds times d/N floats, with K = S/N, term by term; this says nothing about the rounds."""
-    claim = statement.claim
+    claim = statement.claim_of(Order)
     (also,) = [c for c in statement.also if isinstance(c, Order)]
-    assert isinstance(claim, Order)
     rounds = {t.name: sympy.simplify((t.value * d / N).subs(K, S / N)) for t in claim.terms}
     sent = {t.name: t.value for t in also.terms}
     wrong = {

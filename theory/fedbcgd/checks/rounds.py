@@ -23,7 +23,7 @@ FEDBCGD, FEDBCGD_PLUS = "alg1.corrected", "alg3.corrected"
 _f_i = ALL.function
 
 
-def times(factor: sympy.Expr, instances: Iterable[rules.Instance]) -> tuple[rules.Instance, ...]:
+def times(factor: sympy.Expr, instances: Iterable[rules.RuleInstance]) -> tuple[rules.RuleInstance, ...]:
     """Each instance times the factor."""
     return tuple(factor * one for one in instances)
 
@@ -31,7 +31,7 @@ def times(factor: sympy.Expr, instances: Iterable[rules.Instance]) -> tuple[rule
 # Gradients at the global model
 
 
-def mean_gradient(p: Argument, at: sympy.Expr, v: sympy.Expr) -> rules.Instance:
+def mean_gradient(p: Argument, at: sympy.Expr, v: sympy.Expr) -> rules.RuleInstance:
     """<sum of grad f_i, v> = M <grad f, v> at a point."""
     return p.by(rules.SUM_GRADIENT, A, _f_i, f, at, v)
 
@@ -68,7 +68,7 @@ def jensen_at_x(p: Argument) -> Fact:
 # Samples
 
 
-def of_sample(p: Argument, per_step: sympy.Expr) -> tuple[rules.Instance, ...]:
+def of_sample(p: Argument, per_step: sympy.Expr) -> tuple[rules.RuleInstance, ...]:
     """||(1/K) sum over the sampled clients and their steps of u||^2 <= (T/M) sum over all clients and steps of ||u||^2."""
     jensen = 1 / K**2 * p.by(rules.JENSEN_OVER, per_step, I, C)
     return jensen, -T / K * p.by(rules.APART, SAMPLE, I.sum(sympy.expand(per_step**2)))
@@ -105,7 +105,7 @@ def mean_of_sample(p: Argument) -> Fact:
 # The virtual gradient of FedBCGD
 
 
-def noise_of_mean(p: Argument) -> tuple[rules.Instance, ...]:
+def noise_of_mean(p: Argument) -> tuple[rules.RuleInstance, ...]:
     """E||(1/K) sum of the noises||^2 <= (T/K) sigma^2: the clients' noises are independent."""
     square = I.sum(sympy.expand(SAMPLED.noise.vector**2))
     independent = 1 / K**2 * p.by(rules.INDEPENDENT, SAMPLED.noise, I, C)
@@ -116,7 +116,7 @@ def noise_of_mean(p: Argument) -> tuple[rules.Instance, ...]:
     )
 
 
-def changes(p: Argument) -> tuple[rules.Instance, ...]:
+def changes(p: Argument) -> tuple[rules.RuleInstance, ...]:
     """||(1/K) sum of the changes of the sampled clients' gradients||^2 is at most (T/M) beta^2 times the drift."""
     smooth = T / M * p.by(rules.LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
     return (*of_sample(p, SAMPLED.local - SAMPLED.at_start), smooth)
@@ -189,7 +189,7 @@ def square_printed(p: Argument) -> None:
 # The inner product with the direction to x*
 
 
-def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[rules.Instance, ...]:
+def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[rules.RuleInstance, ...]:
     """<G, way> has the mean <(1/M) sum of grad f_i(y_i), way>, for a vector `way` known at the start of the round."""
     noise = p.by(rules.FRESH, ALL.noise, way).over(I, A)
     if algorithm == FEDBCGD:
@@ -200,7 +200,7 @@ def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[rules.I
     return 1 / K * p.by(rules.APART, SAMPLE, step * way), 1 / M * noise, -1 / M * at_start, -T / M * mean
 
 
-def towards(p: Argument, start: sympy.Expr, target: sympy.Expr) -> tuple[rules.Instance, ...]:
+def towards(p: Argument, start: sympy.Expr, target: sympy.Expr) -> tuple[rules.RuleInstance, ...]:
     """Lemma 1 for every client and step, over M: bounds <sum of grad f_i(y_i), start - target> by the gap of the two."""
     lemma1 = 1 / M * p.by(rules.PERTURBED, _f_i, ALL.point, target, start).over(I, A)
     gaps = (T / M * p.by(rules.SUM_VALUE, A, _f_i, f, start), -T / M * p.by(rules.SUM_VALUE, A, _f_i, f, target))
@@ -395,7 +395,7 @@ def lemma16(p: Argument) -> None:
     p.conclude(p.put(fact, tracked_about_mean(p)))
 
 
-def sampled_changes(p: Argument) -> tuple[rules.Instance, ...]:
+def sampled_changes(p: Argument) -> tuple[rules.RuleInstance, ...]:
     """The sampled clients' changes on the same mini-batches: at most (T/M) beta^2 times the drift."""
     smooth = p.by(rules.SMOOTH_SAMPLE, ALL.stochastic, ALL.stochastic_at_start)
     return (*of_sample(p, SAMPLED.changed), T / M * smooth.over(I, A))
@@ -432,7 +432,7 @@ def lemma11_nonconvex(p: Argument) -> None:
     p.conclude(p.put(fact, tracked_about_mean(p)))
 
 
-def renewed(p: Argument, of: sympy.Expr) -> tuple[rules.Instance, ...]:
+def renewed(p: Argument, of: sympy.Expr) -> tuple[rules.RuleInstance, ...]:
     """A square of the new c_i, summed over the clients: a block becomes grad f_i(x^r) with probability K/M, or is kept."""
     new = p.follow(FEDBCGD_PLUS)[renewed_variate]
     kept = SAMPLE.of_some(of.subs(renewed_variate, ALL.variate))

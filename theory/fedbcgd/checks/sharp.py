@@ -23,7 +23,7 @@ from fedtheory.theory.fedbcgd.sharp import CHOICES, Young, declare
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from fedtheory.theory.proofs.forms import before, gradient
-from fedtheory.theory.proofs.rules import Instance, Noise
+from fedtheory.theory.proofs.rules import Noise, RuleInstance
 from fedtheory.theory.proofs.sequences import contracted
 from fedtheory.theory.proofs.sharpening import Points, Sharpening
 from fedtheory.theory.statement import Evidence
@@ -52,29 +52,29 @@ OURS = replace(
 )
 
 
-def moved(p: Argument, of: sympy.Expr) -> Instance:
+def moved(p: Argument, of: sympy.Expr) -> RuleInstance:
     """A form of a step's point: x^r minus eta times the client's steps before."""
     return p.made(FEDBCGD, ALL.point, lambda y: of.xreplace({ALL.point: y}), I, A)
 
 
-def fresh_so_far(p: Argument, known: sympy.Expr) -> Instance:
+def fresh_so_far(p: Argument, known: sympy.Expr) -> RuleInstance:
     """<noise of the steps before, known> = 0: it is drawn after the start of the round."""
     given = {x_r, x_star, *far.free_symbols, start, star, *so_far(start + star).free_symbols}
     return p.by(rules.FRESH, Noise(so_far(noise), frozenset(given)), known).over(I, A)
 
 
-def balanced(p: Argument, known: sympy.Expr) -> tuple[Instance, ...]:
+def balanced(p: Argument, known: sympy.Expr) -> tuple[RuleInstance, ...]:
     """- <sum of all clients' gradients at x*, known> = 0."""
     return -1 * rounds.mean_gradient(p, x_star, known), -M * p.by(rules.STATIONARY, f, x_star, known)
 
 
-def spread_at_optimum(p: Argument) -> tuple[Instance, ...]:
+def spread_at_optimum(p: Argument) -> tuple[RuleInstance, ...]:
     """The sum of the clients' squared gradients at x* is at most M G^2."""
     known = M * optimum - 2 * A.sum(star)
     return p.by(rules.DISSIMILAR, A, ALL.function, f, x_star), p.by(rules.STATIONARY, f, x_star, known)
 
 
-def square_of(p: Argument, known: sympy.Expr) -> tuple[Instance, ...]:
+def square_of(p: Argument, known: sympy.Expr) -> tuple[RuleInstance, ...]:
     """K^2 ||G||^2: noise, noise beside later gradients, and the variance of the samples of a client's summed `known`."""
     earlier = so_far(SAMPLED.stochastic).free_symbols | so_far(SAMPLED.local).free_symbols
     drawn = Noise(noise_sampled, SAMPLED.noise.known | earlier)
@@ -88,7 +88,7 @@ def square_of(p: Argument, known: sympy.Expr) -> tuple[Instance, ...]:
     return (*times(K**2, rounds.noise_of_mean(p)), *times(sympy.Integer(-2), beside), sample)
 
 
-def square(p: Argument, phi: Rational) -> tuple[Instance, ...]:
+def square(p: Argument, phi: Rational) -> tuple[RuleInstance, ...]:
     """The same, by the changes since x* and the spread of the clients' gradients at x*.
 
     phi  weight of Young's inequality between the two
@@ -105,7 +105,7 @@ def square(p: Argument, phi: Rational) -> tuple[Instance, ...]:
     )
 
 
-def divergences(p: Argument, s: sympy.Expr, curved: Rational) -> list[Instance]:
+def divergences(p: Argument, s: sympy.Expr, curved: Rational) -> list[RuleInstance]:
     """From <grad f_i(y), z - x*> to gaps, by both Bregman divergences at y: towards x* and, gamma times, towards x^{r-1}.
 
     curved  the share of the divergence to x* that goes to (mu / 2) ||y - x*||^2, and so for x^{r-1}
@@ -171,7 +171,7 @@ def convex_round(
     return p.shifted(p.added(p.claim("thm1.step46.corrected", by_alpha), step), -step.quantity)
 
 
-def contraction(p: Argument, near: sympy.Expr, s: sympy.Expr, rho: Rational) -> list[Instance]:
+def contraction(p: Argument, near: sympy.Expr, s: sympy.Expr, rho: Rational) -> list[RuleInstance]:
     """||y - x*||^2 + gamma ||y - x^{r-1}||^2 >= ||z - x* - s (steps before)||^2 / alpha; the noise costs nothing."""
     U, V, Z, part = so_far(u), so_far(star), so_far(noise), near / _alpha
     both = sympy.expand((ALL.point - x_star) ** 2 + gamma * (ALL.point - x_prev) ** 2)

@@ -89,7 +89,7 @@ def noisy(
 
 
 @dataclass(frozen=True)
-class Family:
+class TestProblems:
     """Test problems h (w - w*)^2 / 2 for a rate, with m, q, h as functions of 1/epsilon.
 
     together  whether all clients have one coin: then a round has q in place of q/m
@@ -110,10 +110,10 @@ class Family:
 
 _GAPS = ("PL", "strongly convex", "convex")  # rates about the gap after R rounds
 FAMILIES = (
-    Family("m = 1, q = epsilon^-3, h = 1, no noise", lambda N: mpmath.mpf(1), lambda N: N**3, noise=False),
-    Family("m = q = 1/epsilon, h = 1, sigma = 1", lambda N: N, lambda N: N),
-    Family("m = q = epsilon^-2, h = sqrt(epsilon), sigma = 1", lambda N: N**2, lambda N: N**2, lambda N: N**-0.5),
-    Family("m = q = epsilon^-2, no noise, one coin", lambda N: N**2, lambda N: N**2, noise=False, together=True),
+    TestProblems("m = 1, q = epsilon^-3, h = 1, no noise", lambda N: mpmath.mpf(1), lambda N: N**3, noise=False),
+    TestProblems("m = q = 1/epsilon, h = 1, sigma = 1", lambda N: N, lambda N: N),
+    TestProblems("m = q = epsilon^-2, h = sqrt(epsilon), sigma = 1", lambda N: N**2, lambda N: N**2, lambda N: N**-0.5),
+    TestProblems("m = q = epsilon^-2, no noise, one coin", lambda N: N**2, lambda N: N**2, noise=False, together=True),
 )
 _SIZES = (4, 8, 16)  # epsilon = 10^-k
 
@@ -138,13 +138,13 @@ def no_step_size(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
-def _least_error(rate: Rate, family: Family, N: mpmath.mpf) -> mpmath.mpf:
+def _least_error(rate: Rate, family: TestProblems, N: mpmath.mpf) -> mpmath.mpf:
     """The squared gradient, or the gap, divided by epsilon = 1/N; rounds and local steps are ENOUGH times the rate's."""
     with mpmath.workdps(100):  # so that 1 - 1/q differs from 1
         return _least_error_exactly(rate, family, N)
 
 
-def _least_error_exactly(rate: Rate, family: Family, N: mpmath.mpf) -> mpmath.mpf:
+def _least_error_exactly(rate: Rate, family: TestProblems, N: mpmath.mpf) -> mpmath.mpf:
     count, compression, h = family.count(N), family.compression(N), family.curvature(N)
     at = {q: compression, m: count, epsilon: 1 / N, kappa: 1, L: 1}
     rounds, steps = (mpmath.mpf(ENOUGH) * _number(e, at) for e in (rate.rounds, rate.steps))
@@ -158,7 +158,7 @@ def _least_error_exactly(rate: Rate, family: Family, N: mpmath.mpf) -> mpmath.mp
     return (h / 2 if rate.case in _GAPS else h**2) * square * N
 
 
-def _no_order(rate: Rate, family: Family, ratios: list[mpmath.mpf]) -> Verdict:
+def _no_order(rate: Rate, family: TestProblems, ratios: list[mpmath.mpf]) -> Verdict:
     """The verdict `refuted`, with the family and the ratios."""
     return Verdict(
         Status.REFUTED,
@@ -227,8 +227,7 @@ def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
 
     This is false if the clients' compression errors have a covariance, which Assumption 2 does not exclude.
     """
-    printed, claim = catalogue.find("fedcom.asm2").claim, statement.claim
-    assert isinstance(claim, Relations) and isinstance(printed, Relations)
+    printed, claim = catalogue.find("fedcom.asm2").claim_of(Relations), statement.claim_of(Relations)
     count = len(printed.relations)
     if claim.relations[:count] != printed.relations:
         return Verdict(Status.BROKEN, "it is not Assumption 2, and more", witness={"step": "Assumption 2"})

@@ -31,7 +31,7 @@ _INVERSE_EPSILON = (10, 20, 40)
 
 
 @dataclass(frozen=True)
-class Run:
+class OneCoinRun:
     """FedCOMGATE on f_1, f_2 = h_1 w^2/2 + w, h_2 w^2/2 - w from w = 1, one coin for both clients: Q(x) = x Z (1+q).
 
     h      curvatures of the functions that the algorithm runs on
@@ -85,7 +85,7 @@ def _smallest_gamma(statement: Statement, case: str) -> sympy.Expr:
     raise ValueError(f"{statement.id}: no condition gamma >= ...")
 
 
-def run_of(statement: Statement, rate: Rate, inverse: int) -> tuple[Run, Any]:
+def run_of(statement: Statement, rate: Rate, inverse: int) -> tuple[OneCoinRun, Any]:
     """The run with the rate's rounds and local steps, and the factor from its last w^2 to the gap, or to f'^2 over R."""
     damped = bool(statement.corrects)
     with mpmath.workdps(50):
@@ -101,8 +101,8 @@ def run_of(statement: Statement, rate: Rate, inverse: int) -> tuple[Run, Any]:
         h = mpmath.mpf(1) + penalty, mpmath.mpf(1) / 2 + penalty
         moved = step * _number(at[gamma]) * steps
         if rate.case == "nonconvex":  # only the last of the R squared gradients
-            return Run(h, moved, step, steps, rounds - 1, alpha), CURVATURE**2 / rounds
-        return Run(h, moved, step, steps, rounds, alpha), CURVATURE / 2
+            return OneCoinRun(h, moved, step, steps, rounds - 1, alpha), CURVATURE**2 / rounds
+        return OneCoinRun(h, moved, step, steps, rounds, alpha), CURVATURE / 2
 
 
 def _number(e: Any) -> Any:
@@ -159,7 +159,7 @@ def order_fails(statement: Statement, full: bool = False) -> Verdict:
         with mpmath.workdps(50):
             step = _number(statement.where[eta].subs(at))
             moved = step * _number(at[gamma]) * at[tau]
-            run = Run((mpmath.mpf(1), mpmath.mpf(1) / 2), moved, step, at[tau], at[R] - 1, mpmath.mpf(1))
+            run = OneCoinRun((mpmath.mpf(1), mpmath.mpf(1) / 2), moved, step, at[tau], at[R] - 1, mpmath.mpf(1))
             ratios[size] = CURVATURE**2 / at[R] * run.second_moments()[0] / _number(claim.value.subs(at))
     first, middle, last = ratios.values()
     if not (first < middle < last and last > 1000 * first):

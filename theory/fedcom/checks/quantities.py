@@ -31,7 +31,7 @@ from fedtheory.theory.proofs.forms import (
     vector,
     vectors_in,
 )
-from fedtheory.theory.proofs.rules import Drawn, Message, Noise, Rounds
+from fedtheory.theory.proofs.rules import CompressionError, ConditionalMean, Noise, RoundsOfRun
 
 C, I = Family("C", m, at_once=True), Family("I", tau)
 J, UP_TO = Family("J", c, (I,)), Family("U", c + 1, (I,))  # the steps before step c, and these with step c
@@ -52,7 +52,7 @@ def mean(e: sympy.Expr) -> sympy.Expr:
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundVectors:
     """The vectors of a round at the local steps of a family.
 
     name  suffix of their names
@@ -125,28 +125,28 @@ class Round:
         """The noise of a step; known before it are the point of the step, the start of the round and the round before."""
         known = {self.w, self.point, self.local, self.at_start, self.glob, delta, expected, w_star, w_own}
         if self.name == "":
-            before = Round("_prev")
+            before = RoundVectors("_prev")
             known |= vectors_in(before.noises) | vectors_in(C.sum(before.noises))
         return Noise(self.stochastic.error, frozenset(known))
 
 
 # A round, the round before, and the first
 delta = Tracking("delta", C)  # delta_j^(r)
-NOW, BEFORE, FIRST = Round(), Round("_prev"), Round("_0")
-UNTIL = Round(steps=J)  # the same round, up to step c
+NOW, BEFORE, FIRST = RoundVectors(), RoundVectors("_prev"), RoundVectors("_0")
+UNTIL = RoundVectors(steps=J)  # the same round, up to step c
 expected = MeanAtStart("mean of g", NOW.moved)  # mean of the sum of a client's stochastic gradients
 w_next = vector("w_next")  # w^(r+1)
-RUN = Rounds(ROUNDS, NOW.w, w_next, FIRST.w, w_last)
+RUN = RoundsOfRun(ROUNDS, NOW.w, w_next, FIRST.w, w_last)
 
 # Known before the compressors draw their coins: everything that the clients have computed
 _computed = [NOW.moved, NOW.gradients, *(C.sum(e) for e in (NOW.moved, NOW.gradients))]
 _start = [NOW.w, NOW.glob, NOW.at_start, C.sum(NOW.at_start), delta, C.sum(delta), w_star]
 _known = frozenset([*_start, *_computed])
-DRAWN = Drawn(expected, frozenset({NOW.w, NOW.glob, NOW.at_start, delta, expected, C.sum(expected)}))
-MESSAGE = Message(Compressed("Q(g)", NOW.moved).error, _known)
+DRAWN = ConditionalMean(expected, frozenset({NOW.w, NOW.glob, NOW.at_start, delta, expected, C.sum(expected)}))
+MESSAGE = CompressionError(Compressed("Q(g)", NOW.moved).error, _known)
 tracked = sympy.expand(NOW.moved - tau * delta)
-TRACKED = Message(Compressed("Q(d)", tracked).error, _known)
-OF_MEAN = Message(Compressed("Q(mean d)", mean(tracked)).error, _known)
+TRACKED = CompressionError(Compressed("Q(d)", tracked).error, _known)
+OF_MEAN = CompressionError(Compressed("Q(mean d)", mean(tracked)).error, _known)
 
 delta_next = vector("delta_next", C)
 error = sympy.expand(delta - NOW.at_start + NOW.glob)  # of the gradient tracking

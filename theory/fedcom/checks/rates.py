@@ -36,7 +36,7 @@ _UNIT = dict.fromkeys((L, mu, sigma, G_q, f_gap, het_start, w_star_norm, w0_norm
 
 
 @dataclass(frozen=True)
-class Way:
+class RateRoute:
     """How to reach a rate: the bound, the learning rate to insert, and further choices.
 
     source  id of the bound, without the paper's short name
@@ -77,7 +77,7 @@ def row(p: Argument, case: str) -> Iterator[None]:
     p.properties = before
 
 
-def rates(*ways: Way, part: int = 0) -> Proof:
+def rates(*ways: RateRoute, part: int = 0) -> Proof:
     """The rates that a statement claims, each in its own way; the last way serves all remaining rates."""
 
     def proof(p: Argument) -> None:
@@ -93,7 +93,7 @@ def rates(*ways: Way, part: int = 0) -> Proof:
     return proof
 
 
-def reached(p: Argument, rate: Rate, way: Way) -> None:
+def reached(p: Argument, rate: Rate, way: RateRoute) -> None:
     """Check that at this rate all terms of the bound are of the order of epsilon."""
     rounds = ENOUGH * rate.rounds * (ELL if rate.polylog else 1)
     steps = ENOUGH * rate.steps
@@ -114,7 +114,7 @@ def reached(p: Argument, rate: Rate, way: Way) -> None:
     p.fixing(unit, [*domain, *counts, *own, *rate.given], of_all)
 
 
-def small(p: Argument, rate: Rate, way: Way) -> None:
+def small(p: Argument, rate: Rate, way: RateRoute) -> None:
     """Check that every term of the bound is at most ENOUGH epsilon, and every decaying factor at most epsilon."""
     step = p.read(way.step.subs(dict(way.also)))
     fact = p.claim(way.source, {**({eta: step} if step != 1 else {}), **way.also})
@@ -218,17 +218,17 @@ _fast = (at_least(gamma, m),)
 _late = (at_least(gamma, 2), at_least(gamma**2, m * tau))
 _step_D = 1 / (4 * L * b * tau * gamma)
 _step_E = 1 / (4 * L * (q + 1) * tau * gamma)
-_nonconvex_D = Way("thmD4.corrected", _step_D, _fast)
-_polyak_D = Way("thmD7.corrected", _step_D, _fast)
-_printed_polyak_D = Way("thmD7", _step_D, _fast)
-_convex_D = Way("thmD9.corrected", sympy.Integer(1), _fast, {phi: epsilon})
-_nonconvex_E = Way("thmE4.corrected", _step_E, _late)
-_polyak_E = Way("thmE6.corrected", _step_E, _late)
-_convex_E = Way("thmE9.corrected", _step_E.subs(L, L + phi), _late, {phi: epsilon})
-_also_allowed = Way("thmD4.corrected", 1 / (4 * L * (q + 1) * tau * gamma), _fast)
-_alone = Way("thmD4.corrected", epsilon / (4 * ENOUGH * L), (), {gamma: sympy.Integer(1), q: sympy.Integer(0)})
+_nonconvex_D = RateRoute("thmD4.corrected", _step_D, _fast)
+_polyak_D = RateRoute("thmD7.corrected", _step_D, _fast)
+_printed_polyak_D = RateRoute("thmD7", _step_D, _fast)
+_convex_D = RateRoute("thmD9.corrected", sympy.Integer(1), _fast, {phi: epsilon})
+_nonconvex_E = RateRoute("thmE4.corrected", _step_E, _late)
+_polyak_E = RateRoute("thmE6.corrected", _step_E, _late)
+_convex_E = RateRoute("thmE9.corrected", _step_E.subs(L, L + phi), _late, {phi: epsilon})
+_also_allowed = RateRoute("thmD4.corrected", 1 / (4 * L * (q + 1) * tau * gamma), _fast)
+_alone = RateRoute("thmD4.corrected", epsilon / (4 * ENOUGH * L), (), {gamma: sympy.Integer(1), q: sympy.Integer(0)})
 
-_printed_nonconvex_D = Way("thmD4", _step_D)
+_printed_nonconvex_D = RateRoute("thmD4", _step_D)
 
 PROOFS: dict[str, Proof] = {
     "rem7": remark7,

@@ -19,7 +19,7 @@ _local = L * eta * tau
 _correlated = "noise and later gradients are uncorrelated"
 
 
-def times(factor: sympy.Expr, instances: tuple[rules.Instance, ...]) -> tuple[rules.Instance, ...]:
+def times(factor: sympy.Expr, instances: tuple[rules.RuleInstance, ...]) -> tuple[rules.RuleInstance, ...]:
     """Each instance times the factor."""
     return tuple(factor * one for one in instances)
 
@@ -27,24 +27,24 @@ def times(factor: sympy.Expr, instances: tuple[rules.Instance, ...]) -> tuple[ru
 # Parts that several lemmas share; with sums over the clients, not means
 
 
-def noise_of_clients(p: Argument, one: Round) -> tuple[rules.Instance, ...]:
+def noise_of_clients(p: Argument, one: RoundVectors) -> tuple[rules.RuleInstance, ...]:
     """sum_j E||N_j||^2 <= m tau sigma^2 for N_j, the sum of client j's noises."""
     return p.by(rules.SUCCESSIVE, one.noise, I).over(C), p.by(rules.VARIANCE, one.noise).over(I, C)
 
 
-def noise_of_mean(p: Argument) -> tuple[rules.Instance, ...]:
+def noise_of_mean(p: Argument) -> tuple[rules.RuleInstance, ...]:
     """E||sum_j N_j||^2 <= m tau sigma^2."""
     return p.by(rules.INDEPENDENT, NOW.noise, I, C), p.by(rules.VARIANCE, NOW.noise).over(I, C)
 
 
-def gradient_of_mean(p: Argument) -> tuple[rules.Instance, ...]:
+def gradient_of_mean(p: Argument) -> tuple[rules.RuleInstance, ...]:
     """||mean of the clients' summed gradients||^2 <= tau sum_c ||mean of the gradients of step c||^2."""
     one, other = I.sum(C.sum(NOW.local)), C.sum(I.sum(NOW.local))
     commute = m**-2 * p.by(rules.SUMS_COMMUTE, NOW.local, I, C, one + other)
     return p.by(rules.JENSEN_OVER, mean(NOW.local), I), commute
 
 
-def along_drift(p: Argument, one: Round) -> tuple[rules.Instance, ...]:
+def along_drift(p: Argument, one: RoundVectors) -> tuple[rules.RuleInstance, ...]:
     """sum_j ||sum_c (grad f_j(w_j^(c)) - grad f_j(w))||^2 <= tau L^2 times the drift."""
     jensen = p.by(rules.JENSEN_OVER, one.local - one.at_start, I).over(C)
     return jensen, tau * p.by(rules.LIPSCHITZ, f_own, one.point, one.w).over(I, C)
@@ -129,7 +129,7 @@ def lemmaD2(p: Argument) -> None:
     p.conclude(p.have("polarisation at every step, Assumption 1", -eta * inner, "<=", bound, *because))
 
 
-def steps_before(p: Argument) -> tuple[rules.Instance, rules.Instance]:
+def steps_before(p: Argument) -> tuple[rules.RuleInstance, rules.RuleInstance]:
     """Bounds on the noises and gradients before step c, by those of all steps."""
     noise = p.by(rules.PART, lambda one: one.noise.vector, UNTIL, NOW)
     return noise, p.by(rules.JENSEN_PART, lambda one: one.local, UNTIL, NOW)
@@ -312,7 +312,7 @@ def changed(p: Argument, damping: sympy.Expr) -> Fact:
 # Section F, and (88)
 
 
-def noises_of_directions(p: Argument) -> tuple[rules.Instance, ...]:
+def noises_of_directions(p: Argument) -> tuple[rules.RuleInstance, ...]:
     """The noise of round r has mean zero given round r-1; the squared deviation from a mean is at most the square."""
     before = BEFORE.noises
     fresh = -2 * p.by(rules.FRESH, NOW.noise, mean(before) - before).over(I, C)
@@ -320,7 +320,7 @@ def noises_of_directions(p: Argument) -> tuple[rules.Instance, ...]:
     return fresh, less, *noise_of_clients(p, NOW), *noise_of_clients(p, BEFORE)
 
 
-def directed(p: Argument, algorithm: str, made: sympy.Expr) -> rules.Instance:
+def directed(p: Argument, algorithm: str, made: sympy.Expr) -> rules.RuleInstance:
     """The sum of a client's local directions, by the algorithm; squared and summed over the clients."""
     return p.every(p.have("(65)", squared(directions), "=", squared(made), after=p.follow(algorithm))).over(C)
 
@@ -331,7 +331,7 @@ def lemmaF3(p: Argument) -> None:
     p.conclude(p.have("2 (tau sigma^2 + tau sigma^2)", noise_sq, "<=", 4 * tau * sigma**2, *because))
 
 
-def five_parts(p: Argument) -> tuple[tuple[sympy.Expr, ...], tuple[rules.Instance, ...]]:
+def five_parts(p: Argument) -> tuple[tuple[sympy.Expr, ...], tuple[rules.RuleInstance, ...]]:
     """A client's local direction without its noise, as five vectors, and the smoothness bounds on their squares."""
     changes = BEFORE.gradients - tau * BEFORE.at_start
     of_mean = mean(BEFORE.gradients) - tau * BEFORE.glob
@@ -343,7 +343,7 @@ def five_parts(p: Argument) -> tuple[tuple[sympy.Expr, ...], tuple[rules.Instanc
         tau * BEFORE.glob,
     )
 
-    def own(one: Round) -> tuple[rules.Instance, ...]:
+    def own(one: RoundVectors) -> tuple[rules.RuleInstance, ...]:
         jensen = p.by(rules.JENSEN_OVER, one.local - one.at_start, I)
         return jensen, tau * p.by(rules.LIPSCHITZ, f_own, one.point, one.w).over(I)
 

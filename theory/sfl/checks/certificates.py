@@ -19,10 +19,10 @@ from fedtheory.theory.proofs.argument import Argument, Language, Proof, as_evide
 from fedtheory.theory.proofs.arithmetic import at_least
 from fedtheory.theory.proofs.forms import (
     Alone,
-    Draw,
     Family,
     Infimum,
     Mean,
+    SampleDraw,
     StochasticGradient,
     Vector,
     gradient,
@@ -46,7 +46,10 @@ from fedtheory.theory.statement import Evidence, Relations, Statement, Status, V
 SAMPLE, TERMS, LAW = Family("P", s), Family("i", n), Family("law", sympy.Integer(1))
 unit = vector("unit", SAMPLE)
 mean = Mean("mean", unit, SAMPLE)
-first, second = Draw("first", unit, SAMPLE), Draw("second", unit, SAMPLE)  # two different draws of one sample
+first, second = (
+    SampleDraw("first", unit, SAMPLE),
+    SampleDraw("second", unit, SAMPLE),
+)  # two different draws of one sample
 function, at_x, at_y, at_z = Alone(h.name), *(vector(point.name) for point in (x, y, z))
 lowest = Infimum(h_star.name, function)
 random = StochasticGradient("x_seq", function, vector("x", TERMS))  # a vector with its mean e, in Lemma 1

@@ -20,8 +20,7 @@ from fedtheory.theory.statement import Bound, Evidence, Relations, Statement, St
 
 def three_point(statement: Statement, full: bool = False) -> Verdict:
     """The identity, by the definition of the divergence and bilinearity of the inner product."""
-    claim, definition = statement.claim, catalogue.find("sfl.bregman").claim
-    assert isinstance(claim, Relations) and isinstance(definition, Relations)
+    claim, definition = statement.claim_of(Relations), catalogue.find("sfl.bregman").claim_of(Relations)
     pattern, meaning = definition.relations[0].args
 
     def expand(e: sympy.Basic) -> sympy.Expr:

@@ -21,12 +21,12 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from fedtheory.theory.proofs.forms import Family, before, gradient, value
-from fedtheory.theory.proofs.rules import Instance, Noise
+from fedtheory.theory.proofs.rules import Noise, RuleInstance
 from fedtheory.theory.proofs.sequences import contracted, telescope
 from fedtheory.theory.proofs.sharpening import Points, Sharpening
 from fedtheory.theory.sfl.checks.ledgers import by_lemma, psi
 from fedtheory.theory.sfl.checks.quantities import *
-from fedtheory.theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare, recursion_of
+from fedtheory.theory.sfl.sharp import CHOICES, LEADING, Choices, ExactSplit, Rough, Young, declare, recursion_of
 from fedtheory.theory.statement import Evidence
 
 N = S * K  # steps of a round
@@ -39,7 +39,7 @@ u, v, w = local - star, start - star, start - local
 
 
 @dataclass(frozen=True)
-class Way:
+class ClientOrder:
     """How the clients work: one after another in random order, or in parallel.
 
     algorithm  its name in the paper
@@ -65,7 +65,7 @@ class Way:
         """The sum over the steps before this one."""
         return before(e, *self.order)
 
-    def each(self, one: Instance) -> Instance:
+    def each(self, one: RuleInstance) -> RuleInstance:
         """An instance about steps in their order, for all steps of the round."""
         return one if self.in_turn else one.over(C)
 
@@ -73,32 +73,32 @@ class Way:
         """What the algorithm makes of x, with the learning rate e."""
         return {x_next: p.follow(self.algorithm)[x_next].xreplace({eta: e}), eta: e}
 
-    def moved(self, p: Argument, of: Callable[[sympy.Expr], sympy.Expr]) -> Instance:
+    def moved(self, p: Argument, of: Callable[[sympy.Expr], sympy.Expr]) -> RuleInstance:
         """A form of a step's point: x minus the learning rate times the steps before."""
         return p.made(self.algorithm, ALL.point, of, I, C)
 
-    def fresh(self, p: Argument, known: sympy.Expr) -> Instance:
+    def fresh(self, p: Argument, known: sympy.Expr) -> RuleInstance:
         """<noise of a step, known> = 0: the noise is drawn after the steps before it."""
         earlier = set().union(*(self.so_far(e).free_symbols for e in (start, star, local, g)))
         return p.by(rules.FRESH, Noise(noise, ALL.noise.known | earlier), known).over(I, C)
 
-    def fresh_so_far(self, p: Argument, known: sympy.Expr) -> Instance:
+    def fresh_so_far(self, p: Argument, known: sympy.Expr) -> RuleInstance:
         """<noise of the steps before, known> = 0: it is drawn after the order and the start of the round."""
         given = {x, x_star, start, star} | self.so_far(start).free_symbols | self.so_far(star).free_symbols
         return p.by(rules.FRESH, Noise(self.so_far(noise), frozenset(given)), known).over(I, C)
 
-    def uncorrelated(self, p: Argument) -> list[Instance]:
+    def uncorrelated(self, p: Argument) -> list[RuleInstance]:
         """||sum of all noise||^2 <= N sigma^2."""
         rule = rules.SUCCESSIVE if self.in_turn else rules.INDEPENDENT
         return [p.by(rule, ALL.noise, I, C), p.by(rules.VARIANCE, ALL.noise).over(I, C)]
 
-    def beside_noise(self, p: Argument) -> list[Instance]:
+    def beside_noise(self, p: Argument) -> list[RuleInstance]:
         """<sum of the local gradients, sum of the noise> = sum of <local gradient, noise of the steps before>."""
         apart = [] if self.in_turn else [p.by(rules.NOISE_APART, local, ALL.noise, C, I)]
         in_order = self.each(p.by(rules.IN_ORDER, local, noise, *self.order))
         return [*apart, in_order, self.fresh(p, local + self.so_far(local))]
 
-    def pairs(self, p: Argument, a: sympy.Expr, b: sympy.Expr) -> Instance:
+    def pairs(self, p: Argument, a: sympy.Expr, b: sympy.Expr) -> RuleInstance:
         """Sum of <a, b so far> for vectors that a client has at the start of the round, in its exact mean."""
         return p.by(rules.PAIRS_IN_ORDER, a, b, C, I) if self.in_turn else p.by(rules.COPIES, a, b, I).over(C)
 
@@ -109,12 +109,12 @@ class Way:
             return K * (S * K**2 + 1) / 6, K**2 * (2 * K * S - K - 3) / 6
         return K * (K - 1) * (2 * K - 1) / 6, sympy.S.Zero
 
-    def squares(self, p: Argument, b: sympy.Expr) -> Instance:
+    def squares(self, p: Argument, b: sympy.Expr) -> RuleInstance:
         """Minus the sum of ||b so far||^2, for such a vector."""
         return p.by(rules.PARTIAL_SUMS, b, C, I) if self.in_turn else p.by(rules.COPIES_SQUARED, b, I).over(C)
 
 
-SFL, PFL = Way("alg1", (C, I), sympy.S.One), Way("alg2", (I,), 1 / S)
+SFL, PFL = ClientOrder("alg1", (C, I), sympy.S.One), ClientOrder("alg2", (I,), 1 / S)
 OURS = replace(
     LANGUAGE,
     algorithms={
@@ -131,38 +131,38 @@ def everyone(p: Argument) -> None:
     p.require("all clients take part", sympy.Eq(S, M, evaluate=False))
 
 
-def times(factor: sympy.Expr, instances: list[Instance]) -> list[Instance]:
+def times(factor: sympy.Expr, instances: list[RuleInstance]) -> list[RuleInstance]:
     """Every instance with a further factor."""
     return [factor * one for one in instances]
 
 
-def balanced(p: Argument, known: sympy.Expr) -> list[Instance]:
+def balanced(p: Argument, known: sympy.Expr) -> list[RuleInstance]:
     """- <sum of all clients' gradients at x*, known> = 0."""
     everyone(p)
     mean = p.by(rules.GRADIENT_OF_MEAN, ALL.function, F_fun, x_star, C, known)
     return [S * mean, -S * p.by(rules.STATIONARY, F_fun, x_star, known)]
 
 
-def unbiased(p: Argument, known: sympy.Expr) -> list[Instance]:
+def unbiased(p: Argument, known: sympy.Expr) -> list[RuleInstance]:
     """- <sum of the sampled clients' gradients at x*, known> = 0 in the mean, for what is known before they are sampled."""
     mean = p.by(rules.SAMPLED, star, optimum, C, known)
     return [-1 * mean, -S * p.by(rules.STATIONARY, F_fun, x_star, known)]
 
 
-def squared(p: Argument, factor: sympy.Expr) -> list[Instance]:
+def squared(p: Argument, factor: sympy.Expr) -> list[RuleInstance]:
     """- factor * (sum of the clients' squared gradients at x*) in its mean, by their variance."""
     second = p.by(rules.SECOND_MOMENT, star, optimum, C)
     return times(-factor, [second, S * p.by(rules.STATIONARY, F_fun, x_star, optimum)])
 
 
-def summed(p: Argument, factor: sympy.Expr) -> list[Instance]:
+def summed(p: Argument, factor: sympy.Expr) -> list[RuleInstance]:
     """- factor * ||sum of the sampled clients' gradients at x*||^2 in its mean, by their variance."""
     sample = p.by(rules.CLIENTS_WITHOUT_REPLACEMENT, star, optimum, C, M)
     known = 2 * S * C.sum(star) - S**2 * optimum
     return times(factor, [sample, -1 * p.by(rules.STATIONARY, F_fun, x_star, known)])
 
 
-def alike(p: Argument, own: sympy.Expr, whole: sympy.Expr, sampled: bool) -> tuple[list[Instance], sympy.Expr]:
+def alike(p: Argument, own: sympy.Expr, whole: sympy.Expr, sampled: bool) -> tuple[list[RuleInstance], sympy.Expr]:
     """- own * (sum of ||g_m*||^2) - whole * ||sum of the g_m*||^2, g_m* the clients' gradients at x*: at least - a zeta_*^2.
 
     Returns the instances and a.  `sampled` if not all clients take part.
@@ -173,13 +173,13 @@ def alike(p: Argument, own: sympy.Expr, whole: sympy.Expr, sampled: bool) -> tup
     return [*squared(p, own), *(of_sum if whole != 0 else []), spread], amount
 
 
-def gaps(p: Argument) -> list[Instance]:
+def gaps(p: Argument) -> list[RuleInstance]:
     """Sum over the clients of F_m(x) - F_m(x*) = S (F(x) - F(x*)) in the mean."""
     at = [p.by(rules.SAMPLED, value(ALL.function, y), value(F_fun, y), C, sympy.S.One) for y in (x, x_star)]
     return [at[0], -1 * at[1]]
 
 
-def expanded(p: Argument, way: Way, e: sympy.Expr, theta: sympy.Expr = _0) -> list[Instance]:
+def expanded(p: Argument, way: ClientOrder, e: sympy.Expr, theta: sympy.Expr = _0) -> list[RuleInstance]:
     """||x+ - x*||^2: noise has mean zero, counts once, and stays beside the local gradients of later steps.
 
     theta  where clients are sampled, the weight of Young's inequality between sum u and the sampled clients' gradients at x*
@@ -198,7 +198,7 @@ def expanded(p: Argument, way: Way, e: sympy.Expr, theta: sympy.Expr = _0) -> li
     ]
 
 
-def divergences(p: Argument, way: Way, e: sympy.Expr, curved: sympy.Expr = sympy.S.Zero) -> list[Instance]:
+def divergences(p: Argument, way: ClientOrder, e: sympy.Expr, curved: sympy.Expr = sympy.S.Zero) -> list[RuleInstance]:
     """From <grad F_i(x_t), x_t - x*> to F_i(x) - F_i(x*), with both Bregman divergences at x_t; then the clients' mean.
 
     What is left of the noise stands beside w: 2 (1 - weight) <w, noise so far>.
@@ -254,7 +254,7 @@ def exact_round(least: Rational, c: Rational) -> Proof:
 
 
 def young_round(
-    way: Way,
+    way: ClientOrder,
     rho: Rational,
     of_noise: Rational = _1,
     curved: Rational = _0,
@@ -277,7 +277,9 @@ def young_round(
     return proof
 
 
-def _young_round(p: Argument, way: Way, rho: Rational, of_noise: Rational, curved: Rational, theta: Rational) -> Fact:
+def _young_round(
+    p: Argument, way: ClientOrder, rho: Rational, of_noise: Rational, curved: Rational, theta: Rational
+) -> Fact:
     e = p.read(eta)
     f, h, q = way.weight * e, e * L * way.count, 1 - way.weight
     U, V, Z = way.so_far(u), way.so_far(star), way.so_far(noise)
@@ -343,7 +345,7 @@ def decayed(factor: Rational, least: Rational) -> Proof:
 
 
 def nonconvex_round(
-    way: Way, tau: sympy.Expr, beside: sympy.Expr, theta: sympy.Expr, share: sympy.Expr, phi: sympy.Expr = _0
+    way: ClientOrder, tau: sympy.Expr, beside: sympy.Expr, theta: sympy.Expr, share: sympy.Expr, phi: sympy.Expr = _0
 ) -> Proof:
     """One round without convexity.
 
@@ -361,13 +363,13 @@ def nonconvex_round(
     return proof
 
 
-def _mean_gradient(p: Argument, known: sympy.Expr) -> Instance:
+def _mean_gradient(p: Argument, known: sympy.Expr) -> RuleInstance:
     """<grad F(x) - mean of all clients' gradients at x, known> = 0."""
     everyone(p)
     return p.by(rules.GRADIENT_OF_MEAN, ALL.function, F_fun, x, C, known)
 
 
-def _apart(p: Argument) -> Instance:
+def _apart(p: Argument) -> RuleInstance:
     """The variance of the sampled clients' summed gradients at x."""
     return p.by(rules.CLIENTS_WITHOUT_REPLACEMENT, start, global_grad, C, M)
 
@@ -375,7 +377,9 @@ def _apart(p: Argument) -> Instance:
 _left_out = S * (M - S) / (M - 1)  # the variance of a sum over sampled clients, per variance of one
 
 
-def _descent(p: Argument, way: Way, e: sympy.Expr, tau: sympy.Expr, beside: sympy.Expr, phi: sympy.Expr) -> Fact:
+def _descent(
+    p: Argument, way: ClientOrder, e: sympy.Expr, tau: sympy.Expr, beside: sympy.Expr, phi: sympy.Expr
+) -> Fact:
     """(16) for F along the mean of the local gradients, which is grad F(x) and their mean change; the noise counts once."""
     f, moved, sampled = way.weight * e, ALL.sum(w), phi != 0
     h, change = f * L * N, ALL.sum(local) - N * global_grad
@@ -414,13 +418,13 @@ def _descent(p: Argument, way: Way, e: sympy.Expr, tau: sympy.Expr, beside: symp
     return p.have("(16) for F", descent, "<=", bound, *because, after=way.after(p, e))
 
 
-def _drift(p: Argument, way: Way, e: sympy.Expr, theta: sympy.Expr, share: sympy.Expr, sampled: bool) -> Fact:
+def _drift(p: Argument, way: ClientOrder, e: sympy.Expr, theta: sympy.Expr, share: sympy.Expr, sampled: bool) -> Fact:
     """The drift by itself, by the gradients at the start of the round in their exact mean, and by the noise."""
     P, Z, W = way.so_far(start), way.so_far(noise), way.so_far(w)
     own, whole = way.shares
     returned = way.count * (way.count - 1) / 2
     amount = own * S + (whole * _left_out if sampled else 0)
-    mean: list[Instance] = []
+    mean: list[RuleInstance] = []
     if whole != 0 and sampled:
         mean = [whole * _apart(p), -2 * S * whole * p.by(rules.SAMPLED, start, global_grad, C, global_grad)]
     elif whole != 0:
@@ -455,7 +459,7 @@ def _drift(p: Argument, way: Way, e: sympy.Expr, theta: sympy.Expr, share: sympy
 def of_round(name: str, choices: Choices) -> Proof:
     """The proof of a recursion, by its name, with these choices."""
     way = PFL if name.startswith(("eq70", "step.eq80")) else SFL
-    if isinstance(choices, Exact):
+    if isinstance(choices, ExactSplit):
         return exact_round(choices.least, choices.c)
     if isinstance(choices, Young):
         return young_round(way, *astuple(choices))
