@@ -17,14 +17,14 @@ def mean(values: Iterable[Any]) -> Any:
 
 
 class Values(Mapping[str, Any]):
-    """Quantities by name, each computed when it is first read."""
+    """Quantities by name, as functions of the same things, each computed when it is first read."""
 
-    def __init__(self, how: Mapping[str, Callable[[], Any]]) -> None:
-        self._how, self._known = how, dict[str, Any]()
+    def __init__(self, how: Mapping[str, Callable[..., Any]], *of: Any) -> None:
+        self._how, self._of, self._known = how, of, dict[str, Any]()
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            self._known[name] = self._how[name]()
+            self._known[name] = self._how[name](*self._of)
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache, partial
 from itertools import product
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -283,10 +284,12 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
     if not all(condition.holds(known) for condition in to.conditions):
         return []
     found = expected(at)
-    own = Values({symbol: partial(found.__getitem__, name) for symbol, name in to.reading.items()})
-    sources: list[Any] = [own, found, known]
+    own = Values({symbol: itemgetter(name) for symbol, name in to.reading.items()}, found)
+    sources: list[Any] = [known, own, found] if to.reading else [known, found]
     values: Mapping[str, Any] = ChainMap(*sources)
-    if not to.symbols - {"sigma", "G"} <= values.keys() or not set(to.reading.values()) <= found.keys():
+    if not (
+        all(map(values.__contains__, to.symbols - {"sigma", "G"})) and all(map(found.__contains__, to.reading.values()))
+    ):
         return []
     assert all(condition.holds(values) for condition in to.implied), r
     return [Occurrence(balance(claim, values), {}) for claim in claims]

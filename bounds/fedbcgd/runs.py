@@ -392,38 +392,65 @@ def block_round(r: BlockRound) -> Values:
     Those of `fedtheory.bounds.fedbcgd.quantities` that the round has; G_mean_sq, ||E G||^2; and for FedBCGD+ with x*
     C_r_of_means, the mean of ||E c_i - grad f_i(x*)||^2 after the round.
     """
-    several = cache(partial(_sample_rounds, r))
-    everyone = (tuple(range(r.M)),)
+    return Values(_quantities(r.x_star is not None, bool(r.points), r.N == 1), _Samples(r))
 
-    @cache
-    def every() -> SampleRound:
+
+class _Samples:
+    """The rounds with all samples of clients."""
+
+    def __init__(self, r: BlockRound) -> None:
+        self.r = r
+
+    @cached_property
+    def rounds(self) -> list[tuple[SampleRound, Fraction]]:
+        """The different ones, each with its chance."""
+        return _sample_rounds(self.r)
+
+    @cached_property
+    def first(self) -> SampleRound:
+        """One of them."""
+        return self.rounds[0][0]
+
+    @cached_property
+    def every(self) -> SampleRound:
+        """The round in which all clients take part."""
+        r, everyone = self.r, (tuple(range(self.r.M)),)
         if r.samples == [everyone]:
-            return several()[0][0]
+            return self.first
         return SampleRound(_Round(r, r.M).of(everyone), everyone, r.lam, r.eta)
 
-    def over_samples(quantity: Quantity) -> Fraction:
-        return sum((quantity(s) * chance for s, chance in several()), _ZERO)
+    def mean(self, quantity: Quantity) -> Fraction:
+        """A quantity's mean."""
+        return sum((quantity(s) * chance for s, chance in self.rounds), _ZERO)
 
-    tables = [OF_SAMPLE]
-    tables += [OF_STAR] if r.x_star is not None else []
-    tables += [OF_VARIATES] if r.points else []
-    tables += [OF_VARIATES_AND_STAR] if r.points and r.x_star is not None else []
-    tables += [OF_POINTS] if r.points and r.N == 1 else []
-    how: dict[str, Callable[[], Fraction]] = {
-        **{name: partial(lambda of: of(several()[0][0]), quantity) for name, quantity in OF_STATE.items()},
-        **{name: partial(lambda of: of(every()), quantity) for name, quantity in OF_ALL.items()},
-        **{name: partial(over_samples, quantity) for table in tables for name, quantity in table.items()},
-        "G_mean_sq": lambda: _square(_total([(_expected(r, s.G), chance) for s, chance in several()])),
+    def of_means(self, vector: Callable[[SampleRound], RandomVector]) -> Vector:
+        """The mean of a random vector."""
+        return _total([(_expected(self.r, vector(s)), chance) for s, chance in self.rounds])
+
+
+@cache
+def _quantities(star: bool, variates: bool, whole: bool) -> dict[str, Callable[[_Samples], Fraction]]:
+    """The quantities of a round: with x*, with control variates, with one block."""
+    tables = [(OF_SAMPLE, True), (OF_STAR, star), (OF_VARIATES, variates)]
+    tables += [(OF_VARIATES_AND_STAR, star and variates), (OF_POINTS, variates and whole)]
+    how: dict[str, Callable[[_Samples], Fraction]] = {
+        **{name: partial(lambda of, s: of(s.first), quantity) for name, quantity in OF_STATE.items()},
+        **{name: partial(lambda of, s: of(s.every), quantity) for name, quantity in OF_ALL.items()},
+        **{
+            name: partial(lambda of, s: s.mean(of), of)
+            for table, there in tables
+            if there
+            for name, of in table.items()
+        },
+        "G_mean_sq": lambda s: _square(s.of_means(lambda one: one.G)),
     }
-    if r.points and r.x_star is not None:
-        how["C_r_of_means"] = lambda: _variates_of_means(r, several())
-    return Values(how)
+    return how | ({"C_r_of_means": _variates_of_means} if star and variates else {})
 
 
-def _variates_of_means(r: BlockRound, several: Sequence[tuple[SampleRound, Fraction]]) -> Fraction:
+def _variates_of_means(samples: _Samples) -> Fraction:
     """The mean of ||E c_i - grad f_i(x*)||^2 after the round."""
-    first = several[0][0]
-    kept = [_total([(_expected(r, s.t.memory["c_i"][i]), p) for s, p in several]) for i in range(r.M)]
+    r, first = samples.r, samples.first
+    kept = [samples.of_means(lambda s, i=i: s.t.memory["c_i"][i]) for i in range(r.M)]  # type: ignore[misc]
     means = [_mean([c for c, other in zip(kept, r.first_alike, strict=True) if other == i]) for i in r.first_alike]
     at_star = [_expected(r, g) for g in first.gradients(first.star)]
     return sum((_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True)), _ZERO) / r.M

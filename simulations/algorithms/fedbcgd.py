@@ -84,7 +84,10 @@ def parameter_blocks(d: int, N: int, sizes: tuple[int, ...] | None = None, share
     return blocks | ({"share": slice(rest, d)} if share else {})
 
 
-@lru_cache(maxsize=64)  # the same in every round
+_blocks = lru_cache(maxsize=64)(parameter_blocks)  # the same in every round
+
+
+@lru_cache(maxsize=64)
 def _of_coordinates(d: int, N: int, sizes: tuple[int, ...] | None, share: int) -> NDArray[np.int64]:
     """The number of each coordinate's block, 0 ... N - 1, or N for the shared block: (d,), not to be written to."""
     found = np.full(d, N)
@@ -210,7 +213,7 @@ class BlockDescent(LocalSGD):
 
     def blocks(self, problem: Problem) -> dict[str, slice]:
         """The blocks of the problem's coordinates, by name.  Raises ValueError when they do not fit."""
-        return parameter_blocks(problem.d, self.N, self.sizes, self.share)
+        return _blocks(problem.d, self.N, None if self.sizes is None else tuple(self.sizes), self.share)
 
     @property
     def steps(self) -> int:
