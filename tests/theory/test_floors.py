@@ -126,6 +126,30 @@ def test_no_module_imports_itself_by_others() -> None:
     assert imports_at_once(late, known) == {"fedtheory"}
 
 
+ROOMS = {
+    "__init__",
+    "quantities",
+    "rounds",
+    "ledgers",
+    "rates",
+    "sharp",
+    "facts",
+    "claims",
+    "counterexamples",
+    "tables",
+}
+OF_ONE_PAPER = {  # files that one paper alone needs
+    "sfl": {"certificates", "samples"},  # identities of Appendix C in vectors; samples without replacement, in Coq
+    "fedbat": {"operator"},  # the binarisation
+}
+
+
+@pytest.mark.parametrize("paper", ["sfl", "fedcom", "fedbcgd", "fedbat"])
+def test_columns_have_the_same_files(paper: str) -> None:
+    files = {file.stem for file in (ROOT / "theory" / paper / "checks").glob("*.py")}
+    assert files - ROOMS == OF_ONE_PAPER.get(paper, set())
+
+
 SAME_ROLE = {  # in the columns of several papers: what executes a listing, an instance of a round ...
     "ExactRun", "Instance", "Machine", "Replay", "Setting", "Steps", "Trial", "Young",
 }  # fmt: skip

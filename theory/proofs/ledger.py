@@ -216,6 +216,8 @@ def _room(conditions: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) 
     """
     low, high = sympy.Integer(1), sympy.Integer(16)
     ratio = printed / mine
+    if ratio == 1:
+        return 1.0
     signed = ratio.is_Rational and (mine.is_positive or mine.is_negative)  # then z3 need not be asked
     negative = not signed and implied(conditions, at_most(printed, 0))
 

@@ -11,7 +11,7 @@ import sympy
 from sympy import Max
 
 from fedtheory.theory.fedbat.checks.quantities import *
-from fedtheory.theory.fedbat.checks.steps import (
+from fedtheory.theory.fedbat.checks.rounds import (
     AT,
     SYMBOLS,
     alike,

@@ -12,7 +12,7 @@ import sympy
 
 from fedtheory.theory.fedbat.checks.ledgers import largest, smooth_at_minimum
 from fedtheory.theory.fedbat.checks.quantities import *
-from fedtheory.theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
+from fedtheory.theory.fedbat.checks.rounds import alike, falling, rewritten, unmoved, update
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, Proof, Symbols, as_evidence, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most

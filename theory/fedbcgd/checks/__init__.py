@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fedtheory.theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tuning
+from fedtheory.theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, rates, sharp, tables
 from fedtheory.theory.proofs import units
 from fedtheory.theory.statement import Evidence
 
@@ -25,5 +25,5 @@ SHARPENINGS = sharp.SHARPENINGS
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbcgd")
-    for part in (ledgers, sharp, tuning, facts, claims, counterexamples, tables):
+    for part in (ledgers, sharp, rates, facts, claims, counterexamples, tables):
         yield from part.evidence()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fedtheory.theory.proofs import units
 from fedtheory.theory.sfl import sharp as sharper
-from fedtheory.theory.sfl.checks import certificates, claims, counterexamples, facts, ledgers, orders, sharp, tables
+from fedtheory.theory.sfl.checks import certificates, claims, counterexamples, facts, ledgers, rates, sharp, tables
 from fedtheory.theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
@@ -30,5 +30,5 @@ LEAST = sharper.LEAST
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("sfl")
-    for part in (facts, certificates, ledgers, sharp, orders, counterexamples, claims, tables):
+    for part in (facts, certificates, ledgers, sharp, rates, counterexamples, claims, tables):
         yield from part.evidence()

@@ -11,7 +11,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.arithmetic import decide
 from fedtheory.theory.proofs.ledger import Ledger, conditions_of
 from fedtheory.theory.proofs.orders import covered
-from fedtheory.theory.sfl.checks.orders import named_term, stated_order
+from fedtheory.theory.sfl.checks.rates import named_term, stated_order
 from fedtheory.theory.sfl.symbols import *
 from fedtheory.theory.statement import Bound, Evidence, Order, Relations, Statement, Status, Verdict, Words
 
