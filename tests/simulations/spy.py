@@ -1,12 +1,15 @@
-"""Small data sets, and a problem that is watched through the engine."""
+"""Small data sets, a problem that is watched through the engine, algorithms by name."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.data import Dataset, load
 
 
@@ -39,3 +42,11 @@ class Spy:
         g = self.problem.gradient(x, client, draw)
         self.gradients.append((x, g))
         return g
+
+
+def built(name: str, **given: Any) -> Any:
+    """An algorithm by name, with those of the settings that it takes and that its name does not fix."""
+    build = registry()[name]
+    fixed, inner = (build.keywords, build.func) if isinstance(build, partial) else ({}, build)
+    takes = inspect.signature(inner).parameters.keys() - fixed.keys()
+    return build(**{setting: value for setting, value in given.items() if setting in takes})

@@ -374,22 +374,6 @@ def test_the_clamp_of_alpha() -> None:
         assert np.abs(moved) == pytest.approx(clamp[1], abs=1e-12)
     free, wide = (after_a_round(net, FedBAT(4, 0.5, clamp=clamp), x0) for clamp in (None, (0.0, 1e6)))
     np.testing.assert_array_equal(free, wide)
-    with pytest.raises(ValueError, match=r"clamp = \(2, 1\): expected two finite numbers, 0 <= least <= largest"):
-        FedBAT(4, 0.5, clamp=(2, 1))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"clamp": 0.5}, "clamp = 0.5: expected two finite numbers"),
-        ({"clamp": (0.1, np.inf)}, r"clamp\[1\] = inf: expected two finite numbers"),
-        ({"clamp": (0.1, 0.2), "step_size": "max"}, "clamp with step_size = 'max'"),
-        ({"full": "norm"}, "full = '?norm'?: expected a list of words"),
-    ],
-)
-def test_refused_by_fedbat(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        FedBAT(4, 0.5, **settings)
 
 
 def test_no_exact_expectation_without_binarisation() -> None:

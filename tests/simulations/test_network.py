@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from spy import built
 from torch import nn
 from torch.nn.functional import cross_entropy
 
@@ -82,26 +81,16 @@ BY_NAME: dict[str, dict] = {  # of 5 clients
     "RCP": {"S": 1},
     "BVR-L-SGD": {"S": 5},
     "STEM": {"S": 5},
+    **{name: {"k": 1.0} for name in registry() if "GATE" in name},
 }
-
-
-def built(name: str):
-    build = registry()[name]
-    fixed = build.keywords if isinstance(build, partial) else {}
-    inner = build.func if isinstance(build, partial) else build
-    takes = {p for p in inspect.signature(inner).parameters if p not in fixed and p != "eta"}
-    own = {p: SETTINGS[p] for p in takes & set(SETTINGS)}
-    if "GATE" in name:
-        own.pop("k", None)
-    return build(eta=0.05, **own | BY_NAME.get(name, {}))
 
 
 @pytest.mark.parametrize("name", sorted(registry()))
 def test_every_algorithm_in_tensors_is_the_same_as_in_numpy(name):
     net = network()
-    x0 = net.start(3)
+    x0, algorithm = net.start(3), built(name, eta=0.05, **SETTINGS | BY_NAME.get(name, {}))
     in_tensors, in_numpy = (
-        RunState(problem, built(name), rounds=4, seeds=[0, 7], x0=x0, record=("value", "drift", "grad_sq"))
+        RunState(problem, algorithm, rounds=4, seeds=[0, 7], x0=x0, record=("value", "drift", "grad_sq"))
         for problem in (net, InNumpy(net))
     )
     while in_tensors.advance():
