@@ -212,17 +212,6 @@ def test_the_printed_blocks_of_fedbcgd(name: str, classes: int) -> None:
     assert {0, *ends} <= {0, *(at.stop for at in layers(module).values())}
 
 
-def test_vgg_with_the_printed_names() -> None:
-    """The names FC-2048: inputs or outputs; only the second of VGG-19 has neither, and its count is right."""
-    shapes = {name: layout(build(name, CIFAR, 100)) for name in ("VGG-11", "VGG-19")}
-    found = {name: [tuple(s[f"linear{n}.linear.weight"]) for n in (1, 2)] for name, s in shapes.items()}
-    assert found == {"VGG-11": [(2048, 2048), (1024, 2048)], "VGG-19": [(512, 2048), (256, 512)]}
-    assert {name: tuple(s["classifier.linear.weight"]) for name, s in shapes.items()} == {
-        "VGG-11": (100, 1024),
-        "VGG-19": (100, 256),
-    }
-
-
 def test_the_printed_blocks_of_the_vision_transformer() -> None:
     """Table 5: five blocks of 14299520 and 153600; the network without its classifier is six of them."""
     claim = find("fedbcgd.blocks.vit").claim
