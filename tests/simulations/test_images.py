@@ -352,17 +352,6 @@ def test_folders_named_like_files_of_cifar_do_not_matter(tmp_path: Path) -> None
     agrees(load("cifar-100", tmp_path), x[:10], y[:10], x[10:], y[10:])
 
 
-def test_a_red_image_of_cifar_is_red(tmp_path: Path) -> None:
-    # The first 1024 bytes are the red channel, row by row.
-    red = bytes([255] * 1024 + [0] * 2048)
-    top = bytes(([200] * 32 + [0] * 992) * 3)
-    (tmp_path / "train.bin").write_bytes(bytes([0, 1]) + red + bytes([0, 2]) + top)
-    (tmp_path / "test.bin").write_bytes(bytes([0, 1]) + red)
-    data = load("cifar-100", tmp_path)
-    assert data.images[0].mean(axis=(1, 2)).tolist() == [255, 0, 0]
-    assert (data.images[1, :, 0] == 200).all() and not data.images[1, :, 1:].any()
-
-
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
