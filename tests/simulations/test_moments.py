@@ -67,7 +67,7 @@ def test_against_the_rounds_themselves(
     names = ALL if "x_star" in p.constants else WITHOUT_MINIMUM
     assert (names == ALL) == (shift == 0)
     method = algorithm(K=K, eta=[0.05, 0.15], S=S)
-    given_: dict[str, Any] = {"rounds": 60, "x0": np.linspace(1, -2, d), "record": names, "average": [0.8, 1.0]}
+    given_: dict[str, Any] = {"rounds": 150, "x0": np.linspace(1, -2, d), "record": names, "average": [0.8, 1.0]}
     exact, expected = (f(p, method, **given_) for f in (expectation, linear.expectation))
     for name in names:
         np.testing.assert_allclose(exact[name], expected[name], rtol=1e-9, err_msg=name)
