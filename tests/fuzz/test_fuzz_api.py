@@ -91,6 +91,7 @@ RUN: dict[str, Among] = {
     "at": among(None, [0, 1], [1], range(2)),
     "average": among(1.0, 0.9, [0.5]),
 }
+STEP = {"eta": among(0.1)}
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "evaluate": (
         (among(STRONG),),
@@ -116,35 +117,15 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {"sigma": among(0.0, 1), "weights": among(None, [1.0])},
     ),
     "SFL": ((), {"K": among(1, 2), "eta": among(0.1, [0.1, 0.2]), "S": among(None, 1)}),
-    "FedNova": (
-        (),
-        {"tau": among(1, (1, 2, 3)), "eta": among(0.1), "momentum": among(0.0, 0.5), "prox": among(0.0, 1)},
-    ),
+    "FedNova": ((), {"tau": among(1, (1, 2, 3)), **STEP, "momentum": among(0.0, 0.5), "prox": among(0.0, 1)}),
     "FedCOMGATE": (
         (),
-        {"tau": among(1), "eta": among(0.1), "gamma": among(1.0), "k": among(1.0, 0.5), "damping": among(1.0, None)},
+        {"tau": among(1), **STEP, "gamma": among(1.0), "k": among(1.0, 0.5), "damping": among(1.0, None)},
     ),
-    "FedBCGD": (
-        (),
-        {
-            "T": among(1),
-            "eta": among(0.1),
-            "N": among(1),
-            "K": among(1),
-            "lam": among(0.5),
-            "sizes": among(None, (1, 1)),
-        },
-    ),
+    "FedBCGD": ((), {**dict.fromkeys("TNK", among(1)), **STEP, "lam": among(0.5), "sizes": among(None, (1, 1))}),
     "FedBAT": (
         (),
-        {
-            "tau": among(1),
-            "eta": among(0.1),
-            "K": among(None, 1),
-            "phi": among(0.5),
-            "rho": among(1.0),
-            "gamma": among(None, 3),
-        },
+        {"tau": among(1), **STEP, "K": among(None, 1), "phi": among(0.5), "rho": among(1.0), "gamma": among(None, 3)},
     ),
     "RandK": ((among(1, 2),), {"shared": among(True, False)}),
     "QSGD": ((among(1, 4),), {}),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from test_network import little, network
 from torch.nn.functional import cross_entropy, interpolate
 
 from fedtheory.simulations import partitions, run
@@ -30,16 +31,6 @@ from fedtheory.simulations.problems.sigmoid import SigmoidERM
 torch.set_num_threads(1)
 
 CLIENTS = np.arange(5)[None]
-
-
-def little(shape: tuple[int, int, int] = (1, 8, 8), classes: int = 4) -> images.Images:
-    return images.generated(shape, classes=classes, train=120, test=40, seed=0)
-
-
-def network(model: str = "logistic", data: images.Images | None = None, **settings) -> Network:
-    data = data or little()
-    dealt = partitions.dirichlet(data.labels, 5, 1.0, seed=1)
-    return Network(data, dealt, model, **{"batch": 7, "precision": "float64", **settings})
 
 
 def drawn(step: int = 0, seeds: tuple[int, ...] = (0, 9), round: int = 3):
@@ -238,7 +229,7 @@ def test_weights_that_read_the_largest_activations(model: str, norm: str | None,
 
 
 def test_layers_that_cannot_be_read_in_part() -> None:
-    net = network("small ViT", little((1, 8, 8)))
+    net = network("small ViT", little())
     with pytest.raises(ValueError, match="small ViT: inputs of its layers cannot be left out"):
         net.thin_gradient(at(net), CLIENTS, drawn(), 0.5)
 
@@ -422,30 +413,8 @@ def test_local_epochs_set_the_steps() -> None:
             from_table({**TABLE, "algorithm": algorithm})
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"crop": -1}, "crop = -1"),
-        ({"crop": 9}, "crop = 9"),
-        ({"flip": 1}, "flip = 1: expected true or false"),
-        ({"enlarge": (8, 9)}, r"enlarge = \(8, 9\): expected \(side, window\), window <= side"),
-        ({"enlarge": 16}, "enlarge = 16: expected"),
-        ({"enlarge": (16, 8), "crop": 2}, "crop and enlarge: expected one of them"),
-        ({"initial": "zeros"}, "initial = 'zeros'"),
-        ({"loss": "hinge"}, "loss = 'hinge'"),
-        ({"loss": "sigmoid"}, "loss = 'sigmoid': generated has 4 classes, expected 2"),
-        ({"local_epochs": 0}, "local_epochs = 0"),
-        ({"local_epochs": 2}, "local_epochs: expected a batch, and order"),
-        ({"model": "small CNN", "cut_after": "conv1", "order": "whole epochs"}, "cut_after: expected batches of one size"),
-    ],
-)  # fmt: skip
-def test_refused(settings: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        network(**settings)
-
-
 def test_weights_by_batches_and_small_starts() -> None:
-    net = network(weights="batches", batch=7, initial="0.01", model="small CNN")
+    net = network(weights="batches", initial="0.01", model="small CNN")
     batches = -(-net.sizes // 7)
     assert net.weights == pytest.approx(batches / batches.sum())
     own = {name: net.start(3)[part] for name, part in net.blocks.items()}

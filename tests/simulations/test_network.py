@@ -30,14 +30,13 @@ DEVICE = os.environ.get("FEDTHEORY_DEVICE", "cpu")  # cuda: see benchmarks/gpu.p
 torch.set_num_threads(1)  # beside other test processes more threads stand in each other's way
 
 
-def little(seed: int = 0, train: int = 120, shape: tuple[int, int, int] = (1, 8, 8)) -> Images:
-    return images.generated(shape, classes=4, train=train, test=40, seed=seed)
+def little(shape: tuple[int, int, int] = (1, 8, 8), train: int = 120) -> Images:
+    return images.generated(shape, classes=4, train=train, test=40, seed=0)
 
 
-def network(model: str = "logistic", **settings) -> Network:
-    data = settings.pop("data", None) or little()
-    M = settings.pop("M", 5)
-    settings = {"batch": 6, "precision": "float64", "device": DEVICE} | settings
+def network(model: str = "logistic", data: Images | None = None, M: int = 5, **settings) -> Network:
+    data = data or little()
+    settings = {"batch": 7, "precision": "float64", "device": DEVICE} | settings
     return Network(data, partitions.dirichlet(data.labels, M, 1.0, seed=1), model, **settings)
 
 
@@ -154,7 +153,7 @@ def test_gradient_is_that_of_the_drawn_images(batching):
     draw = Draws.of_seeds(np.array([3, 8]), 1).of(clients).step(2)
     x = at(net, clients)
     g = net.gradient(x, clients, draw)
-    rows = draw.integers(net.sizes[clients], 6)
+    rows = draw.integers(net.sizes[clients], 7)
     for n in range(2):
         for s, client in enumerate(clients[0]):
             expected = by_hand(net, x[0, n, s], net.partition.clients[client][rows[n, s]])
@@ -212,7 +211,7 @@ def test_ways_of_batching_agree(model, norm):
 
 
 def test_local_epochs_read_every_image_once():
-    net = network(order="epochs", batch=7)
+    net = network(order="epochs")
     clients = np.arange(5)[None]
     local = Draws.of_seeds(np.array([0, 9]), 3).of(clients)
     read = np.concatenate([net._rows(clients, local.step(k)) for k in range(40)], axis=-1)
@@ -229,7 +228,7 @@ def test_local_epochs_read_every_image_once():
 
 
 def normalised(**settings) -> Network:
-    data = little(train=90, shape=(1, 32, 32))
+    data = little((1, 32, 32), 90)
     return network("CNN", data=data, M=3, norm="batch", batch=4, **settings)
 
 
@@ -289,10 +288,10 @@ def test_a_model_cut_in_two_learns_as_the_whole_does(whole, split, batching):
     np.testing.assert_allclose(on_host(runs[1].x), on_host(runs[0].x), rtol=1e-8, atol=1e-11)
     assert np.abs(on_host(runs[0].x) - x0).max() > 1e-3
     bits = split(K=3, eta=0.1).uplink_bits(cut)
-    assert bits == 32 * (cut.cut + 3 * 6 * (cut.activations + 1))
+    assert bits == 32 * (cut.cut + 3 * 7 * (cut.activations + 1))
     if split is SSL:
         own = SSL(K=3, eta=0.1, tau=(1, 2, 3, 4, 5)).downlink_bits(cut)
-        assert own == 32 * (cut.cut + 3 * 6 * cut.activations)
+        assert own == 32 * (cut.cut + 3 * 7 * cut.activations)
     with pytest.raises(ValueError, match="nobody has the whole gradient"):
         split(K=3, eta=0.1).uplink_bits(replace(cut, clip=1.0))
 
@@ -353,6 +352,21 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened():
         ({"weights": [0.5, 0.5]}, "weights = "),
         ({"batch": None, "clip": 1.0}, "clip, crop or flip without a batch"),
         ({"batch": None, "flip": True}, "clip, crop or flip without a batch"),
+        ({"crop": -1}, "crop = -1"),
+        ({"crop": 9}, "crop = 9"),
+        ({"flip": 1}, "flip = 1: expected true or false"),
+        ({"enlarge": (8, 9)}, r"enlarge = \(8, 9\): expected \(side, window\), window <= side"),
+        ({"enlarge": 16}, "enlarge = 16: expected"),
+        ({"enlarge": (16, 8), "crop": 2}, "crop and enlarge: expected one of them"),
+        ({"initial": "zeros"}, "initial = 'zeros'"),
+        ({"loss": "hinge"}, "loss = 'hinge'"),
+        ({"loss": "sigmoid"}, "loss = 'sigmoid': generated has 4 classes, expected 2"),
+        ({"local_epochs": 0}, "local_epochs = 0"),
+        ({"local_epochs": 2}, "local_epochs: expected a batch, and order"),
+        (
+            {"model": "small CNN", "cut_after": "conv1", "order": "whole epochs"},
+            "cut_after: expected batches of one size",
+        ),
     ],
 )
 def test_refused(settings, message):
