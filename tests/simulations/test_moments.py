@@ -1,11 +1,10 @@
 """Exact expectations by kernels of orders: against those from the rounds themselves; kernels one by one."""
 
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from fedtheory.simulations import NoSuchConstant
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL
@@ -117,66 +116,10 @@ def test_common_eigenvectors() -> None:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-def random_kernel(rng: np.random.Generator, d: int) -> Kernel:
-    """A mixture of two affine maps with noise."""
-    maps = rng.standard_normal((2, d + 1, d + 1))
-    maps[:, 0] = np.eye(d + 1)[0]
-    root = rng.standard_normal((d, d))
-    return mixture([affine(A, root @ root.T) for A in maps], [0.3, 0.7])
-
-
 def same(one: Kernel, second: np.ndarray, mean: np.ndarray) -> None:
     scale = np.abs(second).max()
     np.testing.assert_allclose(one.second, second, rtol=1e-12, atol=1e-13 * scale)
     np.testing.assert_allclose(one.mean, mean, rtol=1e-12, atol=1e-13 * scale)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 3), st.integers(1, 4), st.data(), st.integers(0, 10**6))
-def test_orders_of_kernels(d: int, M: int, data: Any, seed: int) -> None:
-    """`sequential` and `parallel` against all ordered samples."""
-    S = data.draw(st.integers(1, M))
-    rng = np.random.default_rng(seed)
-    kernels = [random_kernel(rng, d) for _ in range(M)]
-    samples = list(permutations(kernels, S))
-    second, mean = np.zeros_like(kernels[0].second), np.zeros((d + 1, d + 1))
-    for sample in samples:
-        chain = sample[0]
-        for kernel in sample[1:]:
-            chain = chain.then(kernel)
-        second += chain.second / len(samples)
-        mean += chain.mean / len(samples)
-    same(sequential(kernels, S), second, mean)
-    second, mean = np.zeros_like(second), np.zeros_like(mean)
-    for sample in samples:
-        for i, j in product(range(S), repeat=2):
-            both = sample[i].second if i == j else np.kron(sample[i].mean, sample[j].mean)
-            second += both / S**2 / len(samples)
-        mean += sum(k.mean for k in sample) / S / len(samples)
-    same(parallel(kernels, S), second, mean)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(1, 3), st.integers(0, 10**6))
-def test_affine_and_composition(d: int, seed: int) -> None:
-    """Second moments of A z + noise from their definition; a chain of two; quadratic forms pulled back."""
-    rng = np.random.default_rng(seed)
-    A, B = rng.standard_normal((2, d + 1, d + 1))
-    A[0] = B[0] = np.eye(d + 1)[0]
-    root = rng.standard_normal((d, d))
-    covariance = root @ root.T
-    z = np.concatenate([[1.0], rng.standard_normal(d)])
-    V = np.outer(z, z)
-    noise = np.zeros((d + 1, d + 1))
-    noise[1:, 1:] = covariance
-    chain = affine(A, covariance).then(affine(B))
-    expected = B @ (A @ V @ A.T + noise) @ B.T
-    np.testing.assert_allclose((chain.second @ V.ravel()).reshape(V.shape), expected, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(chain.mean, B @ A, rtol=1e-12, atol=1e-12)
-    form = rng.standard_normal((d + 1, d + 1))
-    assert z @ chain.pull(form) @ z == pytest.approx((form * expected).sum(), rel=1e-9, abs=1e-9)
-    thrice = affine(A, covariance).repeated(3).second
-    np.testing.assert_allclose(thrice, np.linalg.matrix_power(affine(A, covariance).second, 3), rtol=1e-12)
 
 
 def test_gradient_step_and_mini_batch() -> None:

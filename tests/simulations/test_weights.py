@@ -234,26 +234,20 @@ def test_matrices_in_single_precision() -> None:
 # ------------------------------------------------------------------------------------------------ algorithms
 
 
-WEIGH = {
+WEIGH = {  # with all their variants
     *(
         "FedBAT",
-        "FedBAT, corrected",
-        "FedBAT, line 23 as printed",
-        "FedBAT, as analysed",
         "EF-SignSGD",
+        "SignSGD",
+        "Noisy-SignSGD",
+        "Stoc-SignSGD",
         "FedPAQ",
         "FedAvg",
         "ZeroFL",
         "BiFL",
-        "FedProx",
-        "FedNova",
-        "Minibatch SGD",
-        "SGD",
-        "FedBCD",
-        "FedBCD, sequential",
+        "BiFL-Full",
     ),
-    *("BiFL-Full", "SignSGD", "Noisy-SignSGD", "Stoc-SignSGD", "Stoc-SignSGD, Euclidean norm"),
-    *(f"FedPAQ, {b} bits" for b in range(2, 9)),
+    *("FedProx", "FedNova", "Minibatch SGD", "SGD", "FedBCD"),
 }
 
 
@@ -261,16 +255,13 @@ WEIGH = {
 def test_who_weighs_and_who_refuses(name: str) -> None:
     problem = replace(QUADRATIC, weights=UNEQUAL)
     algorithm = built(registry()[name])
-    if name in WEIGH:
+    if name.split(", ")[0] in WEIGH:
         one, other = (run(p, algorithm, rounds=2, x0=1.0, record=("value",)) for p in (problem, QUADRATIC))
         assert (one.status == "ran").all() and not np.allclose(one.value, other.value)
-    elif not name.startswith("VRDIANA"):
-        assert "value" in run(QUADRATIC, algorithm, rounds=1, record=("value",))  # it is the weights that it refuses
-    if name not in WEIGH:
+        return
+    for weighed in (problem, Regularised(problem, 0.1)):
         with pytest.raises(ValueError, match=f"{type(algorithm).__name__} counts all clients alike"):
-            run(problem, algorithm, rounds=1)
-        with pytest.raises(ValueError, match="counts all clients alike"):
-            run(Regularised(problem, 0.1), algorithm, rounds=1)
+            run(weighed, algorithm, rounds=1)
 
 
 @pytest.mark.parametrize("algorithm", [SFL(2, 0.1), PFL(2, 0.1), SCAFFOLD(2, 0.1), FedAvgM(2, 0.1)])
