@@ -1,7 +1,7 @@
 """FedBCGD, FedBCGD+ and those they are compared with, round by round by hand; `test_listings` executes the paper's own."""
 
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import product
 from typing import Any, get_args
 
 import numpy as np
@@ -26,7 +26,6 @@ from fedtheory.simulations.algorithms.fedbcgd import (
     parameter_blocks,
 )
 from fedtheory.simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
-from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.partitions import dirichlet
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import generate
@@ -215,21 +214,6 @@ def test_compressed_by_hand(Q: Any, shape: str) -> None:
         agree(PROBLEMS["noisy quadratic"], algorithm, round_of(algorithm))
 
 
-def test_slices_toss_their_own_coins() -> None:
-    """Two blocks of the same size and the shared block do not keep the same coordinates of the same client."""
-    p = generate(12, 2, L=1, mu=0.5, zeta_star=1, delta=0.1)
-    algorithm = FedBCGDPlus(1, 0.1, 1, 2, share=6, compressor=RandK(1))
-    change, clients = np.ones((1, 50, 2, 12)), np.arange(2)[None]
-    draws = Draws.of_seeds(np.arange(50), 0)
-    kept = [
-        algorithm.message(p, change, clients, np.ones((1, 2, 12), bool), draws, first).reshape(-1, 2, 6).argmax(-1)
-        for first in (0, 2)
-    ]
-    places = np.concatenate(kept, axis=1)  # of a block and the shared block, in either message
-    for a, b in permutations(range(4), 2):
-        assert 0.02 < (places[:, a] == places[:, b]).mean() < 0.4
-
-
 BASELINES: list[tuple[Any, Round]] = [
     (FedAvgM(3, ETAS, lam=0.7), fedavgm),
     (FedAvgM(2, ETAS, S=4, lam=0.7), fedavgm),
@@ -296,25 +280,9 @@ def test_blocks_that_do_not_fit(arguments: Any, said: str) -> None:
 
 
 def test_unequal_sizes() -> None:
-    """Given sizes: the run is the loop's with these blocks, and not that with equal ones."""
     p = PROBLEMS["noisy quadratic"]
-    algorithm = FedBCGD(2, ETAS, 2, 2, 0.5, sizes=(1, 3), share=1)
-    agree(p, algorithm, fedbcgd)
+    agree(p, FedBCGD(2, ETAS, 2, 2, 0.5, sizes=(1, 3), share=1), fedbcgd)
     agree(p, FedBCGDPlus(2, ETAS, 2, 2, 0.5, sizes=(3, 2)), fedbcgdplus)
-    assert not close(trajectory(p, algorithm), trajectory(p, replace(algorithm, sizes=None)), 1e-3)
-    assert close(trajectory(p, replace(algorithm, sizes=(2, 2))), trajectory(p, replace(algorithm, sizes=None)))
-
-
-def test_every_client_takes_its_turn_in_every_block() -> None:
-    """With all clients, too, each round assigns them to the blocks anew, at random."""
-    p, algorithm = EXACT, FedBCGD(1, 0.1, 3, 2, share=2)
-    taken = np.zeros((p.M, 3))
-    for r in range(300):
-        clients, own = algorithm.sampling(p, Draws.of_seeds(np.array([3]), r))
-        assert own.shape == (1, p.M, p.d) and own[..., 3:].all() and (own[..., :3].sum(1) == 2).all()
-        np.testing.assert_array_equal(clients, np.arange(p.M)[None])
-        taken += own[0, :, :3]
-    assert np.abs(taken / 300 - 1 / 3).max() < 0.12
 
 
 # ------------------------------------------------------------------------------- exact local gradients
@@ -377,9 +345,7 @@ def test_names() -> None:
     assert set(ALGORITHMS) <= set(registry()) and len(registry()) >= len(ALGORITHMS) + 10
     assert set(get_args(Sent)) == {"all", "printed"}
     for name, build in VARIANTS.items():
-        algorithm = build(2, 0.1, 2, 3)
-        assert isinstance(algorithm, FedBCGDPlus) == name.startswith("FedBCGD+")
-        assert np.isfinite(trajectory(PROBLEMS["logistic"], algorithm)).all()
+        assert isinstance(build(2, 0.1, 2, 3), FedBCGDPlus) == name.startswith("FedBCGD+")
     printed = VARIANTS["FedBCGD+, as printed"](2, 0.1, 2, 3)
     assert printed == FedBCGDPlus(
         2, 0.1, 2, 3, 0.0, None, 0, "printed", "printed", Identity(), "printed", "printed", "whole", "printed", "zero"
