@@ -146,7 +146,7 @@ def test_owned_request_with_enough_samples_is_never_refused(
     check_owned(exdir(labels, M, C, alpha, seed), labels, M, C)
 
 
-LABELS = np.arange(12) % 4
+LABELS, MORE = np.arange(12) % 4, np.arange(200) % 4
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,12 @@ LABELS = np.arange(12) % 4
             lambda: exdir(LABELS, 4, 4, 1.0, 0),
             "ExDir(4, 1.0), 4 clients, seed 0: class 0 has 3 samples for its 4 owners",
         ),
+        (lambda: dirichlet_capped(MORE, 19, 0.01, 0), "in 1000 attempts some client had fewer than 10 samples"),
+        (lambda: exdir_capped(MORE, 2, 1, 1.0, 0), "in 1000 attempts some class had fewer than 1 owners"),
+        (lambda: exdir_capped(MORE, 4, 9, 1.0, 0), "C = 9 classes a client out of 4 classes"),
+        (lambda: quantity_in_turn(MORE, 3, 1, 0), "C = 1 of 4 classes for M = 3 clients; expected C <= classes <= M"),
+        (lambda: dirichlet_equal(MORE, 4, -1.0, 0), "alpha = -1.0"),
+        (lambda: dirichlet_equal(MORE, 201, 1.0, 0), "M = 201 clients for n = 200 samples"),
         (lambda: iid(LABELS[:0], 1, 0), "shape (0,); expected an integer array of shape (n,), n >= 1"),
         (lambda: iid(LABELS.reshape(3, 4), 1, 0), "shape (3, 4)"),
         (lambda: iid(LABELS.astype(float), 1, 0), "float64 array"),
@@ -362,19 +368,3 @@ def test_classes_in_turn() -> None:
     assert (partition.owners.sum(axis=1) == 9).all()
     assert (quantity(labels, 30, 3, 0).owners.sum(axis=1) != 9).any()
     assert (partition.owners == quantity_in_turn(labels, 30, 3, 1).owners).all()
-
-
-@pytest.mark.parametrize(
-    ("deal", "message"),
-    [
-        (lambda y: dirichlet_capped(y, 19, 0.01, 0), "in 1000 attempts some client had fewer than 10 samples"),
-        (lambda y: exdir_capped(y, 2, 1, 1.0, 0), "in 1000 attempts some class had fewer than 1 owners"),
-        (lambda y: exdir_capped(y, 4, 9, 1.0, 0), "C = 9 classes a client out of 4 classes"),
-        (lambda y: quantity_in_turn(y, 3, 1, 0), "C = 1 of 4 classes for M = 3 clients; expected C <= classes <= M"),
-        (lambda y: dirichlet_equal(y, 4, -1.0, 0), "alpha = -1.0"),
-        (lambda y: dirichlet_equal(y, 201, 1.0, 0), "M = 201 clients for n = 200 samples"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_dealt_out(deal, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        deal(np.arange(200) % 4)

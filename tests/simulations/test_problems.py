@@ -1,6 +1,7 @@
 """Problems: gradients are gradients, certified constants are what their definitions say, and what is not is refused."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -341,27 +342,23 @@ def test_a_problem_that_does_not_know_its_clients() -> None:
 
 
 @pytest.mark.parametrize(
-    ("H", "b", "sigma", "message"),
+    ("build", "given_", "message"),
     [
-        (np.zeros((2, 3, 3)), np.zeros((2, 2)), 0.0, r"\(2, 3, 3\) and b \(2, 2\)"),
-        (np.zeros((2, 3)), np.zeros((2, 3)), 0.0, r"\(2, 3\)"),
-        (np.zeros((0, 1, 1)), np.zeros((0, 1)), 0.0, r"\(0, 1, 1\)"),
-        (np.array([[[np.nan]]]), np.zeros((1, 1)), 0.0, r"H\[0, 0, 0\] = nan: expected"),
-        (np.array([[[0.0, 1.0], [0.0, 0.0]]]), np.zeros((1, 2)), 0.0, "not symmetric"),
-        (1e-14 * np.array([[[0.0, 1.0], [0.0, 0.0]]]), np.zeros((1, 2)), 0.0, "not symmetric"),
-        (np.eye(1)[None], np.zeros((1, 1)), -1.0, r"sigma = -1\.0"),
-        (np.eye(1)[None], np.zeros((1, 1)), np.nan, "sigma = nan"),
+        (Quadratic, (np.zeros((2, 3, 3)), np.zeros((2, 2))), r"\(2, 3, 3\) and b \(2, 2\)"),
+        (Quadratic, (np.zeros((2, 3)), np.zeros((2, 3))), r"\(2, 3\)"),
+        (Quadratic, (np.zeros((0, 1, 1)), np.zeros((0, 1))), r"\(0, 1, 1\)"),
+        (Quadratic, (np.array([[[np.nan]]]), np.zeros((1, 1))), r"H\[0, 0, 0\] = nan: expected"),
+        (Quadratic, (np.array([[[0.0, 1.0], [0.0, 0.0]]]), np.zeros((1, 2))), "not symmetric"),
+        (Quadratic, (1e-14 * np.array([[[0.0, 1.0], [0.0, 0.0]]]), np.zeros((1, 2))), "not symmetric"),
+        (Quadratic, (np.eye(1)[None], np.zeros((1, 1)), -1.0), r"sigma = -1\.0"),
+        (Quadratic, (np.eye(1)[None], np.zeros((1, 1)), np.nan), "sigma = nan"),
+        (from_functions([1.0], [0.0]).heterogeneity, (-1.0,), "beta = -1.0"),
+        (from_functions([1.0], [0.0]).heterogeneity, (np.nan,), "beta = nan"),
     ],
 )
-def test_malformed_quadratics(H: np.ndarray, b: np.ndarray, sigma: float, message: str) -> None:
+def test_malformed_quadratics(build: Callable[..., object], given_: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Quadratic(H, b, sigma)
-
-
-def test_negative_beta() -> None:
-    for beta in (-1.0, np.nan):
-        with pytest.raises(ValueError, match=f"beta = {beta}"):
-            from_functions([1.0], [0.0]).heterogeneity(beta)
+        build(*given_)
 
 
 # the paper's groups: curvature and slope of F_1, F_2 as printed, zeta_star, delta
