@@ -42,26 +42,6 @@ def assert_same(one: xr.Dataset, two: xr.Dataset, names: tuple[str, ...] = ALL) 
 
 # --------------------------------------------------------------------- a seed's run is its own
 
-CASES = [(QUADRATIC, SFL, None), (QUADRATIC, SFL, 2), (QUADRATIC, PFL, None), (QUADRATIC, PFL, 2), (LOGISTIC, SFL,
-    3), (LOGISTIC, PFL, None), (NETWORK, SSL, None), (NETWORK, SplitFed, 2)]  # fmt: skip
-
-
-@pytest.mark.parametrize(("problem", "algorithm", "S"), CASES)
-def test_whatever_runs_beside_it(problem: Any, algorithm: Any, S: int | None) -> None:
-    names = ("value", "grad_sq", "drift") if problem is NETWORK else ALL
-    seeds, etas = [7, 0, 3, 2**50, 4], [0.02, 0.1, 0.05]
-    settings_: dict[str, Any] = {"rounds": 6, "x0": 0.5, "record": names}
-    whole = run(problem, algorithm(K=3, eta=etas, S=S), seeds=seeds, **settings_)
-    for chosen in ([7], [2**50, 7], [4, 3, 2**50, 0, 7]):
-        for eta in ([0.1], [0.05, 0.02]):
-            part = run(problem, algorithm(K=3, eta=eta, S=S), seeds=chosen, **settings_)
-            assert_same(part, whole.sel(step_size=eta, seed=chosen), names)
-    more = run(problem, algorithm(K=3, eta=etas, S=S), seeds=[*seeds, 1, 9, 11], **settings_)
-    assert_same(more.isel(seed=slice(5)), whole, names)
-    longer = run(problem, algorithm(K=3, eta=etas, S=S), seeds=seeds, **settings_ | {"rounds": 9})
-    assert_same(longer.isel(round=slice(6)), whole.isel(round=slice(6)), names)
-    assert not np.allclose(whole["value"][:, 0, 1:], whole["value"][:, 1, 1:])  # seeds differ
-
 
 @dataclass(frozen=True)
 class Jumping(LocalSteps):
@@ -113,11 +93,6 @@ def test_an_algorithm_with_randomness_of_its_own_runs_every_seed(cache: int, mon
         own = Jumping(K=1, eta=0.1, own=np.random.default_rng(0))
         found = run(problem, own, rounds=4, seeds=[0, 1], record=("value",))
         assert (found.value.std("seed").values[0, 1:] > 1e-6).all()
-
-
-def test_step_sizes_share_their_draws() -> None:
-    twice = run(QUADRATIC, PFL(K=2, eta=[0.1, 0.1], S=2), rounds=5, seeds=[1, 2], record=("value",))
-    np.testing.assert_array_equal(twice["value"][0], twice["value"][1])
 
 
 # ------------------------------------------------------------------------------------ decay

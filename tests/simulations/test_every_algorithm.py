@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from fedtheory.simulations.compressors import RandK
 from fedtheory.simulations.partitions import dirichlet
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.simulations.problems.two_part import TwoPart
 
 DIGITS = small("digits", 40, 3, 3)
 DATA = Logistic(DIGITS, dirichlet(DIGITS.labels, 4, 2.0, 0), 0.1, batch=2)
+NETWORK = TwoPart(DIGITS, DATA.partition, 2, 0.01, batch=2)
 QUADRATIC: Any = Layered(generate(9, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3), {"a": slice(0, 4), "b": slice(4, 9)})
 SETTINGS: dict[str, Any] = {"eta": 0.05, "T": 2, "K": 2, "tau": 2, "Q": 2, "p": 0.5, "k": 2, "N": 2}
 SAMPLED: dict[str, Any] = {"S": 2, "compressor": RandK(1), "share": 1, "lam": 0.5, "q": 0.5}  # besides these
@@ -37,17 +40,21 @@ def algorithm_of(name: str, **given: Any) -> Any:
     return built(name, **SETTINGS | SAMPLED | OWN.get(name, {}) | given)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_run_does_not_depend_on_seeds_and_step_sizes_beside_it(name: str) -> None:
+@pytest.mark.parametrize("kind", [*NAMES, SSL, SplitFed], ids=str)
+def test_a_run_does_not_depend_on_seeds_and_step_sizes_beside_it(kind: Any) -> None:
     """Nor does a step size that diverges spoil the others; seeds differ."""
+
+    def found(eta: Any, seeds: Any = SEEDS) -> np.ndarray:
+        if isinstance(kind, str):
+            return trajectory(DATA, algorithm_of(kind, eta=eta), seeds=seeds)
+        return trajectory(NETWORK, kind(3, eta, S=2), seeds=seeds)
+
     etas = [0.05, 1e150, 0.2]
-    together = trajectory(DATA, algorithm_of(name, eta=etas))
+    together = found(etas)
     assert not close(together[:, 0, 0], together[:, 0, 1], 1e-6)
-    for e in (0, 2):
-        for n, seed in enumerate(SEEDS):
-            alone = trajectory(DATA, algorithm_of(name, eta=etas[e]), seeds=[seed])
-            assert close(alone[:, 0, 0], together[:, e, n], 1e-12)
-    np.testing.assert_array_equal(trajectory(DATA, algorithm_of(name, eta=etas)), together)
+    for (e, eta), (n, seed) in product(enumerate(etas), enumerate(SEEDS)):
+        assert eta == 1e150 or close(found(eta, [seed])[:, 0, 0], together[:, e, n], 1e-12)
+    np.testing.assert_array_equal(found(etas), together)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "VRDIANA"])
