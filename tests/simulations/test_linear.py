@@ -247,29 +247,6 @@ def test_long_runs_where_nothing_is_random(algorithm: Any) -> None:
 SIX = unrelated(0, 3, 6)
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        FedCOM(2, ETA, 1.0, Sparsifier(0.5)),
-        FedCOMGATE(2, ETA, 1.0, Bernoulli(0.6), k=0.6),
-        FedCOMGATE(2, ETA, 1.0, RandK(2)),
-        DIANA(ETA, RandK(1, shared=True)),
-        FedBCGD(2, ETA, 2, 2, lam=0.4, share=1),
-        FedBCGDPlus(2, ETA, 2, 1, lam=0.4),
-    ],
-    ids=str,
-)
-def test_parts_equal_the_whole(algorithm: Any) -> None:
-    """An entry that no sum notices makes the problem one part of three coordinates."""
-    p = diagonal(1, 3, 5)
-    H = p.H.copy()
-    H[0, 0, 1] = H[0, 1, 0] = 1e-300
-    settings: dict[str, Any] = {"rounds": 60, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": 0.9}
-    parts, whole = (expectation(q, algorithm, **settings) for q in (p, Quadratic(H, p.b, p.sigma)))
-    for name in ALL:
-        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-9, atol=1e-14, err_msg=name)
-
-
 # --------------------------------------------------------------------------------------------------- near the optimum
 
 EXACT = [

@@ -10,7 +10,7 @@ from fedtheory.simulations import NoSuchConstant
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL
 from fedtheory.simulations.data import load
 from fedtheory.simulations.engine import RECORDS
-from fedtheory.simulations.exact import blocks, linear, moments
+from fedtheory.simulations.exact import blocks, linear
 from fedtheory.simulations.exact.moments import (
     Kernel,
     affine,
@@ -55,46 +55,43 @@ CASES = [  # d, M, S, K, tilt, shift
 ]
 
 
+PARTS = {  # whose coordinates do not mix, in this basis or in another one
+    "diagonal": Quadratic(
+        np.linspace(0.2, 1, 12).reshape(4, 3, 1) * np.eye(3), np.ones((4, 3)) - 2 * np.eye(4, 3), 0.5
+    ),
+    "turned": generate(3, 4, L=2, mu=-0.1, zeta_star=1, delta=0.5, sigma=0.5),
+}
+
+
+def agrees(p: Quadratic, method: Any, names: tuple[str, ...]) -> None:
+    given_: dict[str, Any] = {"rounds": 150, "x0": np.linspace(1, -2, p.d), "record": names, "average": [0.8, 1.0]}
+    exact, expected = (f(p, method, **given_) for f in (expectation, linear.expectation))
+    for name in names:
+        np.testing.assert_allclose(exact[name], expected[name], rtol=1e-9, err_msg=name)
+
+
 @pytest.mark.parametrize("algorithm", [SFL, PFL])
 @pytest.mark.parametrize(("d", "M", "S", "K", "tilt", "shift"), CASES)
 def test_against_the_rounds_themselves(
     d: int, M: int, S: int | None, K: int, tilt: float, shift: float, algorithm: Any
 ) -> None:
     """Of which `test_linear` enumerates every order; here with noise, and also where there is no minimum."""
-    p = unrelated(d + M, d, M, tilt=tilt, shift=shift)
+    p, method = unrelated(d + M, d, M, tilt=tilt, shift=shift), algorithm(K=K, eta=[0.05, 0.15], S=S)
     assert not tilt or M == 1 or p.constants["curvature"] < 0
-    names = ALL if "x_star" in p.constants else WITHOUT_MINIMUM
-    assert (names == ALL) == (shift == 0)
-    method = algorithm(K=K, eta=[0.05, 0.15], S=S)
-    given_: dict[str, Any] = {"rounds": 150, "x0": np.linspace(1, -2, d), "record": names, "average": [0.8, 1.0]}
-    exact, expected = (f(p, method, **given_) for f in (expectation, linear.expectation))
-    for name in names:
-        np.testing.assert_allclose(exact[name], expected[name], rtol=1e-9, err_msg=name)
-    for name in set(ALL) - set(names):
+    assert ("x_star" in p.constants) == (shift == 0)
+    agrees(p, method, WITHOUT_MINIMUM if shift else ALL)
+    for name in ("gap", "gap_average", "dist2") if shift else ():
         with pytest.raises(NoSuchConstant, match="unbounded below"):
             expectation(p, method, rounds=3, record=(name,))
 
 
-# --------------------------------------------------------------------------- separable and general path
-
-
 @pytest.mark.parametrize("algorithm", [SFL, PFL])
 @pytest.mark.parametrize("S", [None, 2])
-@pytest.mark.parametrize("rotated", [False, True])
-def test_separable_equals_general(algorithm: Any, S: int | None, rotated: bool, monkeypatch: Any) -> None:
-    rng = np.random.default_rng(0)
-    H = rng.uniform(-0.2, 1, (4, 3))[:, :, None] * np.eye(3)
-    H = np.abs(H) if not rotated else generate(3, 4, L=2, mu=-0.1, zeta_star=1, delta=0.5).H
-    p = Quadratic(H, rng.standard_normal((4, 3)), 0.5)
-    settings_: dict[str, Any] = {"rounds": 150, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": [0.9, 1.0]}
-    method = algorithm(K=2, eta=[0.05, 0.1], S=S)
-    straight, basis = blocks.turned(p)
-    assert (straight.H * (1 - np.eye(3)) == 0).all() and (rotated == bool(np.ptp(basis - np.eye(3))))
-    fast = expectation(p, method, **settings_)
-    monkeypatch.setattr(moments, "turned", lambda problem: (problem, np.eye(3)))
-    slow = expectation(p, method, **settings_)
-    for name in ALL:
-        np.testing.assert_allclose(fast[name], slow[name], rtol=1e-11, err_msg=name)
+@pytest.mark.parametrize("kind", PARTS)
+def test_coordinate_by_coordinate(kind: str, S: int | None, algorithm: Any) -> None:
+    straight, basis = blocks.turned(PARTS[kind])
+    assert (straight.H * (1 - np.eye(3)) == 0).all() and bool(np.ptp(basis - np.eye(3))) == (kind == "turned")
+    agrees(PARTS[kind], algorithm(K=2, eta=[0.05, 0.1], S=S), ALL)
 
 
 def test_common_eigenvectors() -> None:
