@@ -143,12 +143,6 @@ def test_the_test_of_normal_numbers_can_fail(monkeypatch: pytest.MonkeyPatch) ->
     assert worst(neighbours(normals())) > Z
 
 
-def test_integers_differ_by_client() -> None:
-    below = np.array([[3, 1000, 1]])
-    rows = draws_of(range(200)).of(np.array([[4, 7, 9]])).step(0).integers(below, 100)
-    assert rows.max((0, 2)).tolist() == [2, 999, 0]
-
-
 def test_extreme_words() -> None:
     """No NaN, no infinity, never the upper end, at the words where rounding could reach it."""
     ends = np.array([0, 2**64 - 1, 2**63, 2**32 - 1, 0xFFFFFF << 40], dtype=np.uint64)
