@@ -211,6 +211,14 @@ def test_settings_that_are_refused(name: str, settings: dict[str, Any], said: st
         ("FedLin", {}, {"M": 4, "S": 4, "T": 2}),
         ("SLocalGD", {}, {"M": 4, "S": 4, "T": 2, "q": 0.5}),
         ("TopKFedAvg", {}, {"M": 4, "S": 2, "T": 2, "k": 2}),
+        *(
+            ("FedNova", more, {"M": 4, "S": 2, "tau": 2.75, "tau_max": 5, "tau_min": 1, **told})
+            for more, told in (
+                ({"tau": (2, 5, 1, 3)}, {"tau_eff": 2.75}),
+                ({"tau": (2, 5, 1, 3), "tau_eff": 1.5}, {"tau_eff": 1.5}),
+                ({"tau": (2, 5, 1, 3), "momentum": 0.5}, {}),
+            )
+        ),
     ],
 )
 def test_symbols(name: str, settings: dict[str, Any], symbols: dict[str, float]) -> None:

@@ -299,8 +299,6 @@ def test_steps_are_counted_client_by_client() -> None:
     while running.advance():
         pass
     assert running.steps == 2 * 3 * 3 * sum(TAU)  # step sizes, seeds, rounds
-    known = FedNova(TAU, ETA).symbols(PLAIN)
-    assert (known["tau_max"], known["tau_min"]) == (5, 1)
 
 
 def test_drift_is_that_of_active_clients() -> None:
