@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_network import little, network
+from by_hand import ByHand
+from test_fedbat_algorithms import fedbat
+from test_network import InNumpy, little, network
 from torch.nn.functional import cross_entropy, interpolate
 
 from fedtheory.simulations import partitions, run
 from fedtheory.simulations.algorithms.fedbat import FedBAT, ZeroFL
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from fedtheory.simulations.arrays import on_host
-from fedtheory.simulations.binarisation import binarise, derivatives, step_size
 from fedtheory.simulations.data import Dataset
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.engine import RunState
@@ -327,34 +328,10 @@ def test_every_client_has_its_own_plain_steps(which: str) -> None:
     steps, tau = int(net.steps[client]), int(net.steps.max())
     assert (steps < tau) == (which == "argmin") and steps >= 2
     seed = next(s for s in range(99) if Draws.of_seeds(np.array([s]), 0).order(5, 1)[0, 0] == client)
-    x0, one = net.start(0), np.array([[client]])
-    got = after_a_round(net, FedBAT(tau, 0.5, K=1, rho=2.0), x0, seed) - x0
-    draws = Draws.of_seeds(np.array([seed]), 0)
-    local, coins = draws.of(one), draws.codes(one).local
-    w, d = torch.tensor(x0)[None, None, None], net.d
-    m, exponent = np.zeros(d), np.zeros(2)
-    parts = list(net.blocks.values())
-
-    def spread(v: np.ndarray) -> np.ndarray:
-        return np.repeat(v, [part.stop - part.start for part in parts])
-
-    for k in range(tau):
-        if k == steps // 2:
-            initial = np.array([np.abs(m[part]).mean() for part in parts])
-        if k < steps // 2:
-            if k < steps:
-                m = m - 0.5 * net.gradient(w + torch.tensor(m), one, local.step(k)).numpy()[0, 0, 0]
-            continue
-        alpha, zeta = step_size(initial, 2.0, exponent), coins.step(k).uniform(d)[0, 0]
-        if k >= steps:
-            continue
-        g = net.gradient(w + torch.tensor(binarise(m, spread(alpha), zeta)), one, local.step(k)).numpy()[0, 0, 0]
-        by_m, by_alpha = derivatives(m, spread(alpha), zeta)
-        m = m - 0.5 * g * by_m
-        exponent = exponent - 0.5 * 2.0 * alpha * np.array([(g * by_alpha)[part].sum() for part in parts])
-    alpha = spread(step_size(initial, 2.0, exponent))
-    np.testing.assert_allclose(got, binarise(m, alpha, coins.step(tau).uniform(d)[0, 0]), atol=1e-12)
-    assert np.abs(got).min() > 1e-6
+    x0, algorithm = net.start(0), FedBAT(tau, 0.5, K=1, rho=2.0)
+    got = after_a_round(net, algorithm, x0, seed)
+    np.testing.assert_allclose(got, fedbat(ByHand(InNumpy(net), 0.5, seed, x0), algorithm, x0), atol=1e-12)
+    assert np.abs(got - x0).min() > 1e-6
 
 
 def test_the_clamp_of_alpha() -> None:

@@ -27,27 +27,28 @@ WEIGHTED: Any = Layered(replace(PROBLEM.problem, weights=(0.1, 0.2, 0.3, 0.4)), 
 GAMMA = {None: np.inf, "theorem": 80.0, "printed": 79.0}  # L/mu = 10, and tau < 80 below
 
 
-def of_layers(of: Callable[[np.ndarray], Any], v: np.ndarray) -> np.ndarray:
-    return np.array([of(v[part]) for part in LAYERS.values()])
-
-
 def fedbat(h: ByHand, a: FedBAT, w: np.ndarray) -> np.ndarray:
-    """Lines 10 to 25; the derivatives are those of `test_binarisation`."""
-    gamma, warm_up = GAMMA.get(a.gamma, a.gamma), max(a.least, floor(a.phi * a.tau))
+    """Lines 10 to 25; the derivatives are those of `test_binarisation`.  A client may have its own number of steps."""
+    gamma, layers = GAMMA.get(a.gamma, a.gamma), list(h.p.blocks.values())
+
+    def of_layers(of: Callable[[np.ndarray], Any], v: np.ndarray) -> np.ndarray:
+        return np.array([of(v[part]) for part in layers])
 
     def trained(k: int) -> np.ndarray:
+        own = a.tau if getattr(h.p, "steps", None) is None else min(int(h.p.steps[k]), a.tau)
+        warm_up = min(own, max(a.least, floor(a.phi * own)))
         coins = h.draws.codes(np.array([[k]])).local
-        m, mhat, initial, exponent = np.zeros(6), np.zeros(6), np.zeros(3), np.zeros(3)
+        m, mhat, initial, exponent = np.zeros(h.d), np.zeros(h.d), np.zeros(len(layers)), np.zeros(len(layers))
         for s in range(a.tau + (a.sent == "all")):
-            if s == min(warm_up, a.tau):
+            if s == warm_up:
                 initial = of_layers(lambda v: np.abs(v).mean(), m)
             learned = step_size(initial, a.rho, exponent)
             alpha = learned if a.step_size == "learned" else of_layers(lambda v: np.abs(v).max(), m)
-            spread, zeta = np.repeat(alpha, (2, 1, 3)), coins.step(s).uniform(6)[0, 0]
-            aware = s >= min(warm_up, a.tau)
+            spread, zeta = np.repeat(alpha, of_layers(len, m)), coins.step(s).uniform(h.d)[0, 0]
+            aware = s >= warm_up
             mhat = binarise(m, spread, zeta) if aware else m
-            if s == a.tau:
-                break
+            if s >= own:
+                continue
             rate = h.eta if gamma == np.inf else h.eta * gamma / (gamma + h.r * a.tau + s)
             g = h.g(k, w + mhat, s)
             by_m, by_alpha = derivatives(m, spread, zeta) if aware and a.step_size == "learned" else (1.0, 0.0 * m)
