@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from by_hand import ByHand
+from by_hand import ByHand, mean
 from test_fedbat_algorithms import fedbat
 from test_network import InNumpy, little, network
 from torch.nn.functional import cross_entropy, interpolate
@@ -170,17 +170,12 @@ def test_clients_stop_after_their_own_epochs(order: str) -> None:
     assert (net.steps == by_rule).all() and len(set(by_rule)) > 1
     tau, x0 = int(net.steps.max()), net.start(0)
     ends = run(net, FedPAQ(tau, 0.1), rounds=1, seeds=[4], x0=x0, record=("value",))
-    unbound = replace(net, local_epochs=None)
-    after = []
-    for m in range(5):
-        one = np.array([[m]])
-        local, y = Draws.of_seeds(np.array([4]), 0).of(one), torch.tensor(x0)[None, None, None]
-        for k in range(int(by_rule[m])):
-            y = y - 0.1 * unbound.gradient(y, one, local.step(k))
-        after.append(y[0, 0, 0])
-        assert (net.gradient(y, one, local.step(int(by_rule[m]))) == 0).all()
-    expected = net.value(sum(after) / 5)
+    h = ByHand(InNumpy(replace(net, local_epochs=None)), 0.1, 4, x0)
+    expected = net.value(torch.tensor(mean(h.steps(m, x0, int(by_rule[m])) for m in range(5))))
     assert ends.value.isel(round=-1).item() == pytest.approx(float(expected), rel=1e-9)
+    local = h.draws.of(CLIENTS)
+    for m in range(5):
+        assert (net.gradient(at(net, 1), CLIENTS, local.step(int(by_rule[m])))[:, :, m] == 0).all()
 
 
 # ------------------------------------------------------------------------------------------------ SWAT
