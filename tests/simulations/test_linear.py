@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from test_moments import unrelated
 
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, run
 from fedtheory.simulations.algorithms.base import LocalSteps, participating
@@ -33,14 +34,6 @@ from fedtheory.simulations.problems.regularised import Regularised
 
 ALL = tuple(RECORDS)
 ETA = [0.02, 0.05]
-
-
-def unrelated(seed: int, d: int, M: int, sigma: float = 0.7, shift: float = 0.0) -> Quadratic:
-    """Non-commuting Hessians; `shift` makes their mean indefinite."""
-    rng = np.random.default_rng(seed)
-    root = rng.standard_normal((M, d, d))
-    H = root @ root.swapaxes(1, 2) / d + (0.2 - shift) * np.eye(d)
-    return Quadratic((H + H.swapaxes(1, 2)) / 2, rng.standard_normal((M, d)), sigma)
 
 
 def diagonal(seed: int, d: int, M: int, sigma: float = 0.7) -> Quadratic:

@@ -114,13 +114,6 @@ BY_HAND: list[tuple[str, Shape, int, Norm | None, int]] = [
     ("CNN", CIFAR, 10, None, normed(3, 32) + normed(32, 64) + normed(64, 128) + normed(128, 256) + 1024 * 10),
     ("CNN, SFL", MNIST, 10, None, conv(1, 32, 5) + conv(32, 32, 5) + full(7 * 7 * 32, 128, 10)),
     ("VGG-9", CIFAR, 10, None, 2_308_810),  # as Lin et al.'s code counts them, for four times the least channels
-    (
-        "VGG-9",
-        CIFAR,
-        10,
-        None,
-        sum(conv(i // 2, o // 2) for i, o in pairwise((6, *EIGHT[1:5], *[512] * 4))) + full(256, 10),
-    ),
     ("VGG-11", CIFAR, 100, None, sum(conv(*io) for io in pairwise(EIGHT)) + full(2048, 2048, 1024, 100)),
     ("VGG-19", CIFAR, 100, None, sum(conv(*io) for io in pairwise(SIXTEEN)) + full(2048, 512, 256, 100)),
     (
