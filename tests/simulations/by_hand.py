@@ -1,4 +1,4 @@
-"""What a round by hand is written with: one seed, one step size, one client after another, gradients sample by sample.
+"""What a round by hand is written with: one seed, one step size, one client after another.
 
 A round by hand is a function (h, a, x) -> x of the next round: `h` a `ByHand`, `a` the algorithm with its settings.
 """
@@ -13,7 +13,6 @@ import numpy as np
 
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.engine import RunState
-from fedtheory.simulations.problems.two_part import TwoPart
 
 SEEDS, ETAS, ROUNDS = [5, 0, 2**40], [0.05, 0.2], 4
 Round = Callable[["ByHand", Any, np.ndarray], np.ndarray]
@@ -46,36 +45,11 @@ class ByHand:
         """S drawn clients, or all in their own order."""
         return list(range(self.M)) if S is None and self.orders is None else self.order(S)
 
-    def sample(self, x: np.ndarray, row: int) -> np.ndarray:
-        """Gradient of the loss of one sample."""
-        p = self.p
-        a, y = p.dataset.features[row], p.dataset.labels[row]
-        if isinstance(p, TwoPart):
-            U, V = x[: p.cut].reshape(-1, p.hidden), x[p.cut :].reshape(p.hidden, -1)
-            hidden = np.tanh(a @ U)
-            e = np.exp(hidden @ V)
-            residual = e / e.sum() - np.eye(p.dataset.classes)[y]
-            inner = np.outer(a, (V @ residual) * (1 - hidden**2))
-            return np.concatenate([inner.ravel(), np.outer(hidden, residual).ravel()])
-        if p.dataset.classes == 2:
-            return (1 / (1 + np.exp(-a @ x)) - y) * a
-        e = np.exp(a @ x.reshape(len(a), -1))
-        return np.outer(a, e / e.sum() - np.eye(p.dataset.classes)[y]).ravel()
-
     def g(self, m: int, x: np.ndarray, t: int | None = None) -> np.ndarray:
-        """Gradient of client m: exact, or stochastic with the draws of local step t."""
-        p, draw = self.p, None if t is None else self.draws.of(np.array([m])).step(t)
-        if hasattr(p, "data"):  # a network, whose gradients have tests of their own
-            return np.asarray(
-                p.gradient(x[None, None, None], np.array([[m]]), self.draws.of(np.array([[m]])).step(t))[0, 0, 0]
-            )
-        if hasattr(p, "H"):  # a quadratic
-            noise = draw.normal(p.d)[0].astype(float) if draw is not None and p.sigma else np.zeros(p.d)
-            return p.H[m] @ x + p.b[m] + p.sigma / np.sqrt(p.d) * noise
-        rows = p.partition.clients[m]
-        if draw is not None and p.batch is not None:
-            rows = rows[draw.integers(np.array([len(rows)]), p.batch)[0]]
-        return mean(self.sample(x, row) for row in rows) + p.regularisation * x
+        """Gradient of client m: exact, or stochastic with the draws of local step t; `test_problems` has their tests."""
+        one, at = np.array([[m]]), x[None, None, None]
+        found = self.p.local_gradient(at, one) if t is None else self.p.gradient(at, one, self.draws.of(one).step(t))
+        return np.asarray(found[0, 0, 0])
 
     def steps(self, m: int, x: np.ndarray, T: int, direction: Direction | None = None) -> np.ndarray:
         """The end of T local steps of client m from x."""

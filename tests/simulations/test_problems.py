@@ -495,14 +495,39 @@ def test_gradient_and_value_against_torch(problem: Logistic | TwoPart, scale: fl
         if isinstance(problem, Logistic):
             np.testing.assert_allclose(problem.client_values(x[i]), losses, rtol=1e-12)
             np.testing.assert_allclose(problem.client_gradients(x[i]), each, rtol=1e-10, atol=1e-12)
-            for exact, rows in ((problem.sample_gradient, (None,)), (problem.local_gradient, ())):
-                here = exact(parallel[i][None, None], clients, *rows)[0, 0]
-                np.testing.assert_allclose(here, each, rtol=1e-10, atol=1e-12)
     one = np.array([2, 0, 1])  # a client of its own for each seed
     got = problem.gradient(x, one, draw_of(one, range(3)))
     for i in np.ndindex(2, 3):
         expected = torch_gradient(problem, x[i], problem.partition.clients[one[i[1]]])
         np.testing.assert_allclose(got[i], expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["quadratic", "binary", "digits", "sigmoid"])
+def test_gradients_of_given_clients_and_samples(name: str) -> None:
+    """Exact, whatever the noise; for clients of each seed, shared clients, a single client; also of some samples."""
+    rng = np.random.default_rng(3)
+    plain = random_quadratic(rng, 3, 4, convex=False)
+    p = replace(plain, sigma=1.0) if name == "quadratic" else replace(PROBLEMS[name], batch=2)
+    for shape in ((3, 4), (1, p.M), (3,), (3, 2, 2)):
+        client = rng.integers(0, p.M, shape)
+        x = rng.standard_normal((2, 3, *shape[1:], p.d))
+        every, got = np.broadcast_to(client, (3, *shape[1:])), p.local_gradient(x, client)
+        assert got.shape == x.shape
+        if name != "quadratic":
+            samples = np.array([rng.integers(0, n, 2) for n in p.sizes[client].ravel()]).reshape(*shape, 2)
+            of_samples, whole = p.sample_gradient(x, client, samples), p.sample_gradient(x, client, None)
+            chosen = np.broadcast_to(samples, (3, *shape[1:], 2))
+            np.testing.assert_allclose(whole, got, rtol=1e-12)
+        for place in np.ndindex(2, *every.shape):
+            m = every[place[1:]]
+            if name == "quadratic":
+                expected = client_gradients(p, x[place])[m]
+            else:
+                rows = p.partition.clients[m]
+                expected = torch_gradient(p, x[place], rows)
+                some = torch_gradient(p, x[place], rows[chosen[place[1:]]])
+                np.testing.assert_allclose(of_samples[place], some, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(got[place], expected, rtol=1e-10, atol=1e-12)
 
 
 def test_mini_batch_gradient_against_torch(problem: Logistic | TwoPart) -> None:
