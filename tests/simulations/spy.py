@@ -28,7 +28,9 @@ class Spy:
     """
 
     def __init__(self, problem: Any, every_seed: bool = True) -> None:
-        self.problem, self.every_seed, self.iterates, self.gradients = problem, every_seed, [], []
+        self.problem, self.every_seed = problem, every_seed
+        self.iterates: list[np.ndarray] = []
+        self.gradients: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.problem, name)

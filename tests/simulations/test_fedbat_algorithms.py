@@ -24,7 +24,7 @@ LAYERS = {"a": slice(0, 2), "b": slice(2, 3), "c": slice(3, 6)}
 QUADRATIC = generate(6, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, seed=0)
 PROBLEM: Any = Layered(replace(QUADRATIC, sigma=0.3), LAYERS)
 WEIGHTED: Any = Layered(replace(PROBLEM.problem, weights=(0.1, 0.2, 0.3, 0.4)), LAYERS)
-GAMMA = {None: np.inf, "theorem": 80.0, "printed": 79.0}  # L/mu = 10, and tau < 80 below
+GAMMA: dict[Any, Any] = {None: np.inf, "theorem": 80.0, "printed": 79.0}  # L/mu = 10, and tau < 80 below
 
 
 def fedbat(h: ByHand, a: FedBAT, w: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ def test_all_active_is_the_same_model(K: int) -> None:
     for settings in ({"phi": 0.5}, {"phi": 0.0, "step_size": "max"}):
         spies: list[Any] = [Spy(WEIGHTED), Spy(WEIGHTED)]
         sampled, every = (
-            trajectory(spy, FedBAT(3, [0.02, 0.05], K, active=active, **settings), 3, [5])
+            trajectory(spy, FedBAT(3, [0.02, 0.05], K, active=active, **settings), 3, [5])  # type: ignore[arg-type]
             for spy, active in zip(spies, ("sampled", "all"), strict=True)
         )
         np.testing.assert_array_equal(sampled, every)

@@ -53,7 +53,7 @@ def zerofl(h: ByHand, a: ZeroFL, w: np.ndarray) -> np.ndarray:
 
 def bifl(h: ByHand, a: BiFL, w: np.ndarray) -> np.ndarray:
     S = h.clients(a.S)
-    ends = {k: h.steps(k, w, a.T, lambda y, t, k=k: h.g(k, signs(y), t)) for k in S}
+    ends = {k: h.steps(k, w, a.T, lambda y, t: h.g(k, signs(y), t)) for k in S}
     return h.weighted(S, {k: signs(v) if a.upload == "binarised" else v for k, v in ends.items()})
 
 

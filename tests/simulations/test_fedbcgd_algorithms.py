@@ -83,7 +83,7 @@ def fedbcgd(h: ByHand, a: FedBCGD, x: np.ndarray) -> np.ndarray:
         if number < a.N:
             moves = np.isin(np.arange(h.d), blocks[number] + shared) if a.freeze else 1.0
             T = a.T if a.sent == "all" else a.T - 1
-            ends[i] = h.steps(i, x, T, lambda y, t, i=i, moves=moves: h.g(i, y, t) * moves)
+            ends[i] = h.steps(i, x, T, lambda y, t: h.g(i, y, t) * moves)
         hat[part] += (x[part] + h.code(a.compressor, (ends[i] - x)[part], i, number)) / count
     return server(h, a, x, hat)
 
@@ -105,7 +105,7 @@ def fedbcgdplus(h: ByHand, a: FedBCGDPlus, x: np.ndarray) -> np.ndarray:
                 i,
                 x,
                 T,
-                lambda y, t, i=i, full=full: h.g(i, y, t) + control * (c - c_i[i]) + variance * (full - h.g(i, x, t)),
+                lambda y, t: h.g(i, y, t) + control * (c - c_i[i]) + variance * (full - h.g(i, x, t)),
             )
             new[i] = full.copy() if a.kept == "whole" else c_i[i].copy()
         hat[part] += (x[part] + h.code(a.compressor, (ends[i] - x)[part], i, number)) / count
@@ -136,7 +136,7 @@ def feddc(h: ByHand, a: FedDC, x: np.ndarray) -> np.ndarray:
     S, drift, g, ends, new = h.clients(a.S), h.client["h"], h.client["g"], [], list(h.client["g"])
     g_mean = h.server["g"]
     for i in S:
-        y = h.steps(i, x, a.T, lambda y, t, i=i: h.g(i, y, t) + a.alpha * (y - (x - drift[i])) + g_mean - g[i])
+        y = h.steps(i, x, a.T, lambda y, t: h.g(i, y, t) + a.alpha * (y - (x - drift[i])) + g_mean - g[i])
         drift[i] = drift[i] + (y - x)
         new[i] = g[i] - g_mean - (y - x) / (h.eta * a.T)
         ends.append(y)
@@ -147,7 +147,7 @@ def feddc(h: ByHand, a: FedDC, x: np.ndarray) -> np.ndarray:
 def fedlin(h: ByHand, a: FedLin, x: np.ndarray) -> np.ndarray:
     anchors = [h.g(i, x) for i in range(h.M)]
     whole = mean(anchors)
-    return mean(h.steps(i, x, a.T, lambda y, t, i=i: h.g(i, y, t) - anchors[i] + whole) for i in range(h.M))
+    return mean(h.steps(i, x, a.T, lambda y, t: h.g(i, y, t) - anchors[i] + whole) for i in range(h.M))
 
 
 def slocalgd(h: ByHand, a: SLocalGD, x: np.ndarray) -> np.ndarray:
@@ -155,7 +155,7 @@ def slocalgd(h: ByHand, a: SLocalGD, x: np.ndarray) -> np.ndarray:
         h.server["w"] = x
     w = h.server["w"]
     full = mean(h.g(i, w) for i in range(h.M))
-    return mean(h.steps(i, x, a.T, lambda y, t, i=i: h.g(i, y, t) - h.g(i, w, t) + full) for i in range(h.M))
+    return mean(h.steps(i, x, a.T, lambda y, t: h.g(i, y, t) - h.g(i, w, t) + full) for i in range(h.M))
 
 
 def topk(h: ByHand, a: TopKFedAvg, x: np.ndarray) -> np.ndarray:

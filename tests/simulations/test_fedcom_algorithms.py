@@ -50,8 +50,8 @@ COMPRESSORS: dict[str, Any] = {
 def remembered(problem: Any, algorithm: Any, rounds: int, seeds: Any = SEEDS) -> tuple[np.ndarray, list[dict]]:
     """Iterates (round, step_size, seed, d) and the memory after each round, without the engine."""
     eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))[:, None, None]
-    x, memory, kept = np.broadcast_to(start_of(problem), (len(eta), len(seeds), problem.d)), {}, []
-    iterates = [x]
+    x, kept = np.broadcast_to(start_of(problem), (len(eta), len(seeds), problem.d)), []
+    iterates, memory = [x], dict[str, np.ndarray]()
     for r in range(rounds):
         x = algorithm.round(problem, x, eta, Draws.of_seeds(np.array(seeds), r), lambda *_: None, memory)
         iterates.append(x)
@@ -67,7 +67,7 @@ def fedcomgate(h: ByHand, a: FedCOMGATE, w: np.ndarray) -> np.ndarray:
     delta, Delta = h.client["delta"], {}
     alpha = 1 / (1 + a.compressor.q(h.d).value) if a.damping is None else a.damping
     for j in S:
-        w_j = h.steps(j, w, a.tau, lambda y, c, j=j: h.g(j, y, c) - delta[j])
+        w_j = h.steps(j, w, a.tau, lambda y, c: h.g(j, y, c) - delta[j])
         Delta[j] = h.code(a.compressor, (w - w_j) / h.eta, j)
     Delta_q = sum(Delta.values()) / (len(S) if a.divisor == "participants" else h.M)
     for j in S:
@@ -86,7 +86,7 @@ def scaffold(h: ByHand, a: SCAFFOLD, x: np.ndarray) -> np.ndarray:
         c_j[:] = [h.g(j, x, a.tau + 1) for j in range(h.M)]
     c, ends = mean(c_j), {}
     for j in S:
-        ends[j] = h.steps(j, x, a.tau, lambda y, k, j=j: h.g(j, y, k) - c_j[j] + c)
+        ends[j] = h.steps(j, x, a.tau, lambda y, k: h.g(j, y, k) - c_j[j] + c)
         c_j[j] = h.g(j, x, a.tau) if a.option == "I" else c_j[j] - c + (x - ends[j]) / (a.tau * h.eta)
     return x + a.gamma * (mean(ends.values()) - x)
 
@@ -202,7 +202,7 @@ def test_share_of_a_message() -> None:
 
 def test_vr_diana_estimator() -> None:
     """One client with n samples: the reference moves in about 1 of n rounds, to the model of that round."""
-    p = Logistic(BINARY, Partition([np.arange(30)], "one client"), 0.1)
+    p = Logistic(BINARY, Partition((np.arange(30),), "one client"), 0.1)
     iterates, kept = remembered(p, VRDIANA(0.1), 300, seeds=range(40))
     moved, before = 0, np.broadcast_to(iterates[0][:, :, None], kept[0]["w"].shape)
     for x, memory in zip(iterates, kept, strict=False):

@@ -105,7 +105,7 @@ def mime(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
         return (1 - beta) * own + beta * held
 
     h.server["m"] = (1 - beta) * c + beta * held
-    return mean(h.steps(i, x, a.K, lambda y, t, i=i: direction(i, y, t)) for i in S)
+    return mean(h.steps(i, x, a.K, lambda y, t: direction(i, y, t)) for i in S)
 
 
 def stem(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
@@ -124,7 +124,7 @@ def stem(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
 
 def fedprox(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
     S = h.clients(a.S)
-    return h.weighted(S, {m: h.steps(m, x, a.K, lambda y, t, m=m: h.g(m, y, t) + a.prox * (y - x)) for m in S})
+    return h.weighted(S, {m: h.steps(m, x, a.K, lambda y, t: h.g(m, y, t) + a.prox * (y - x)) for m in S})
 
 
 def fednova(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
@@ -149,7 +149,7 @@ def fednova(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
 def feddyn(h: ByHand, a: Any, x: np.ndarray) -> np.ndarray:
     S, own, ends = h.clients(a.S), h.client["own"], {}
     for m in S:
-        ends[m] = h.steps(m, x, a.K, lambda y, t, m=m: h.g(m, y, t) - own[m] + a.alpha * (y - x))
+        ends[m] = h.steps(m, x, a.K, lambda y, t: h.g(m, y, t) - own[m] + a.alpha * (y - x))
         own[m] = own[m] - a.alpha * (ends[m] - x)
     h.server["h"] = h.server["h"] - a.alpha / M * sum(y - x for y in ends.values())
     return mean(ends.values()) - h.server["h"] / a.alpha
@@ -246,7 +246,7 @@ CASES: list[tuple[Any, Round, Any, Any]] = [  # algorithm, round, problem, order
         for reset in (1, 3)
         for orders in (ORDERS, ALL)
     ),
-    *((FedBCD(K, ETA, N=2, turns=turns), fedbcd, PLAIN, None) for turns in ("parallel", "sequential")),  # type: ignore[arg-type]
+    *((FedBCD(K, ETA, N=2, turns=turns), fedbcd, PLAIN, None) for turns in ("parallel", "sequential")),
 ]
 
 
@@ -289,7 +289,7 @@ def test_rounds_of_central_sgd_are_every_kth_step() -> None:
 def test_fedbcd_sends_predictions() -> None:
     assert FedBCD(K, ETA).uplink_bits(PLAIN) == FLOAT * D
     labels = np.tile([0, 1, 2], 8)
-    data = Dataset("three classes", np.arange(48.0).reshape(24, 2) / 48, labels, 3, {})
+    data = Dataset("three classes", np.arange(48.0).reshape(24, 2) / 48, labels, 3, "made here")
     for batch, rows in ((None, 24), (2, M * 2)):
         problem = Logistic(data, iid(labels, M, 0), 0.1, batch=batch)
         assert FedBCD(K, ETA).uplink_bits(problem) == FedBCD(K, ETA).downlink_bits(problem) == FLOAT * rows * 3
