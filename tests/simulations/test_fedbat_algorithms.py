@@ -29,7 +29,8 @@ GAMMA: dict[Any, Any] = {None: np.inf, "theorem": 80.0, "printed": 79.0}  # L/mu
 
 def fedbat(h: ByHand, a: FedBAT, w: np.ndarray) -> np.ndarray:
     """Lines 10 to 25; the derivatives are those of `test_binarisation`.  A client may have its own number of steps."""
-    gamma, layers = GAMMA.get(a.gamma, a.gamma), list(h.p.blocks.values())
+    gamma: Any = GAMMA.get(a.gamma, a.gamma)
+    layers = list(h.p.blocks.values())
 
     def of_layers(of: Callable[[np.ndarray], Any], v: np.ndarray) -> np.ndarray:
         return np.array([of(v[part]) for part in layers])
