@@ -149,7 +149,7 @@ def test_rounds_by_hand(name: str, code: str, problem: str) -> None:
         SCAFFOLD(3, ETAS, gamma=0.8),
         SCAFFOLD(2, ETAS, S=2),
         *(
-            SCAFFOLD(3, ETAS, option=option, start=start)
+            SCAFFOLD(3, ETAS, option=option, start=start)  # type: ignore[arg-type]
             for option, start in product(("I", "II"), ("zero", "gradient"))
         ),
     ],
