@@ -21,21 +21,6 @@ from fedtheory.simulations.binarisation import law
 from fedtheory.simulations.compressors import NoisySign
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
-from fedtheory.theory import catalogue
-
-BOUNDS = {p.name for p in fedbat.FIGURES if p.name.endswith("_bound_against_run")}
-
-
-def test_names_and_statements() -> None:
-    ids = {s for p in fedbat.FIGURES if p.name in BOUNDS for s in p.statements}
-    assert ids == {f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")}
-    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 11
-    for picture in fedbat.FIGURES:
-        assert picture.name.startswith("fedbat_")
-        # that of the best constants is about the whole paper
-        assert bool(picture.statements) is not picture.name.endswith("_best_constants")
-        assert all(catalogue.find(s) for s in picture.statements)
-
 
 # ------------------------------------------------------------------------------------------------ Theorems 1 and 2
 

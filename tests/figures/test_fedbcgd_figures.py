@@ -7,26 +7,11 @@ import pytest
 import sympy
 
 from fedtheory.figures import fedbcgd
-from fedtheory.figures.fedbcgd import THEOREMS, least
+from fedtheory.figures.fedbcgd import least
 from fedtheory.simulations import expectation, run
 from fedtheory.simulations.algorithms.fedbcgd import VARIANTS, FedBCGD
 from fedtheory.simulations.problems.quadratic import Quadratic
-from fedtheory.theory import catalogue
 from fedtheory.theory.fedbcgd.checks.counterexamples import Alike
-
-BOUNDS = {p.name for p in fedbcgd.FIGURES if p.name.endswith("_bound_against_run")}
-
-
-def test_names_and_statements() -> None:
-    ids = {s for p in fedbcgd.FIGURES if p.name in BOUNDS for s in p.statements}
-    sharper = {f"fedbcgd.{theorem}.corrected.sharp" for theorem in THEOREMS if theorem.startswith("thm1")}
-    assert ids == {f"fedbcgd.{theorem}.corrected" for theorem in THEOREMS} | sharper and len(ids) == 9
-    for picture in fedbcgd.FIGURES:
-        assert picture.name.startswith("fedbcgd_")
-        # that of the best constants is about the whole paper
-        assert bool(picture.statements) is not picture.name.endswith("_best_constants")
-        assert all(catalogue.find(s) for s in picture.statements)
-
 
 # ------------------------------------------------------------------------------------------- printed theorems
 

@@ -9,18 +9,6 @@ from fedtheory.figures import fedcom
 from fedtheory.figures.fedcom import admits, admitted, contraction_limit, pair, quadratics, resting_point, with_q
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.exact.linear import spectral_radius
-from fedtheory.theory import catalogue
-
-BOUNDS = {p.name for p in fedcom.FIGURES if p.name.endswith("_bound_against_run")}
-
-
-def test_every_theorem_has_a_picture_of_each_form() -> None:
-    ids = {s for p in fedcom.FIGURES if p.name in BOUNDS for s in p.statements}
-    both = {f"fedcom.thm{t}{f}" for t in ("D4", "D7", "D9", "E4", "E6", "E9") for f in ("", ".corrected")}
-    assert ids == both | {f"fedcom.thm{t}.corrected.sharp" for t in ("D4", "D7")}
-    for picture in fedcom.FIGURES:
-        assert picture.name.startswith("fedcom_")
-        assert all(catalogue.find(s) for s in picture.statements)
 
 
 def test_the_resting_point_is_one() -> None:

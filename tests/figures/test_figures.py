@@ -18,7 +18,8 @@ from PIL import Image
 from well_drawn import has_legends, is_labelled, is_well_drawn
 
 from fedtheory.bounds.fedcom.arenas import ARENAS as FEDCOM
-from fedtheory.figures import bound_against_run, gallery, styles
+from fedtheory.figures import bound_against_run, fedbat, fedbcgd, fedcom, gallery, styles
+from fedtheory.figures.fedbcgd import THEOREMS
 from fedtheory.figures.sfl import ROUNDS, best_runs, exact_distance, group, worst_mean
 from fedtheory.theory import catalogue
 
@@ -61,6 +62,23 @@ def test_figure(name: str, drawn) -> None:
         assert any(inside) or not axis.get_lines(), "an empty panel"
     committed = pd.read_csv(REPOSITORY / f"figures/drawn/{name}.csv")
     pd.testing.assert_frame_equal(pd.read_csv(csv), committed, rtol=1e-6, atol=1e-12)
+
+
+def test_every_theorem_has_a_picture_of_each_form() -> None:
+    """And each picture is about statements of its paper; that of the best constants is about the whole paper."""
+    forms = {f"fedcom.thm{t}{form}" for t in ("D4", "D7", "D9", "E4", "E6", "E9") for form in ("", ".corrected")}
+    forms |= {f"fedcom.thm{t}.corrected.sharp" for t in ("D4", "D7")}
+    forms |= {f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")}
+    forms |= {f"fedbcgd.{theorem}.corrected" for theorem in THEOREMS}
+    forms |= {f"fedbcgd.{theorem}.corrected.sharp" for theorem in THEOREMS if theorem.startswith("thm1")}
+    papers = {"fedcom": fedcom, "fedbat": fedbat, "fedbcgd": fedbcgd}
+    bounds = [p for paper in papers.values() for p in paper.FIGURES if p.name.endswith("_bound_against_run")]
+    assert {s for p in bounds for s in p.statements} == forms
+    for name, paper in papers.items():
+        assert len({p.name for p in paper.FIGURES}) == len(paper.FIGURES)
+        for picture in paper.FIGURES:
+            assert picture.name.startswith(f"{name}_") and all(catalogue.find(s) for s in picture.statements)
+            assert name == "fedcom" or bool(picture.statements) is not picture.name.endswith("_best_constants")
 
 
 def test_a_png_in_few_colours_is_smaller_and_still_the_same() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import resource
 import signal
@@ -31,46 +32,14 @@ _SEED = int(os.environ.get("FUZZ_SEED", "0"))
 _QUICK = [(100 + i, 75) for i in range(4)]  # seeds, and so many cases: of these a third in `make test`
 _MANY = [(1 + i, 2000) for i in range(10)]  # in `make test-full`
 
-NASTY = [
-    *("", " ", "nan", "inf", "-inf", "-1", "0", "-0", "1e308", "1e-308", "1e400", "1e-400", "1/0", "0/0", "1/3", "abc"),
-    *("1e400/1", "1/1e-320", "1e308/1e-308", "9" * 400, "1" + "0" * 400, "1_000", "0x10", "1+2", "true", "None", "1,2"),
-    *(
-        ",",
-        "1,,2",
-        "[1]",
-        "{}",
-        "1j",
-        "1e12",
-        "..",
-        "1..2",
-        "2..1",
-        "a\nb",
-        "\n",
-        "\t",
-        "x" * 500,
-        "é",
-        "٣",
-        "１",
-        "\u2028",
-    ),
-    *(
-        "$(ls)",
-        "__import__('os')",
-        "os.system('x')",
-        "%s",
-        "{0}",
-        "[red]",
-        "[/]",
-        "\\",
-        "'",
-        '"',
-        "=",
-        "-",
-        "--",
-        "--help",
-    ),
-    *("RandK:2", "QSGD(s=7)", "0.5L", "1e-4L", "iid", "sizes"),
-]
+_NUMBERS = """nan inf -inf -1 0 -0 1e308 1e-308 1e400 1e-400 1/0 0/0 1/3 1e400/1 1/1e-320 1e308/1e-308 1_000 0x10
+1+2 1,2 , 1,,2 1j 1e12 .. 1..2 2..1 ٣ １"""
+_WORDS = """abc true None [1] {} é $(ls) __import__('os') os.system('x') %s {0} [red] [/] \\ ' " = - -- --help
+RandK:2 QSGD(s=7) 0.5L 1e-4L iid sizes"""
+_BLANK, _LONG = ["", " ", "a\nb", "\n", "\t", "\u2028"], ["9" * 400, "1" + "0" * 400, "x" * 500]
+NASTY = [*_NUMBERS.split(), *_WORDS.split(), *_BLANK, *_LONG]
+ODD_NUMBERS: list[Any] = [0, 1, 2, -1, 0.5, 1e308, 1e-308, 10**30, 2**63, True, False, math.nan, math.inf]
+ODD_OTHERS: list[Any] = ["", "x", "a\nb", [], [1], ["a"], [[1]], {}, {"a": 1}]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import sympy
-from driver import cases, refused_or
+from driver import ODD_NUMBERS, ODD_OTHERS, cases, refused_or
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -35,74 +34,19 @@ from fedtheory.simulations.networks.models import ARCHITECTURES, build
 from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.theory import catalogue
 
-ODD: list[Any] = [
-    *(
-        None,
-        True,
-        False,
-        0,
-        1,
-        -1,
-        2,
-        10,
-        10**400,
-        -(10**30),
-        2**63,
-        0.5,
-        -0.0,
-        1e308,
-        1e-308,
-        5e-324,
-        math.nan,
-        math.inf,
-    ),
-    *(
-        "",
-        "x",
-        "1",
-        "a\nb",
-        b"1",
-        1j,
-        Fraction(1, 3),
-        sympy.Rational(1, 3),
-        sympy.Symbol("x"),
-        datetime.date(2020, 1, 1),
-    ),
-    *(
-        [],
-        [1.0],
-        [1, 2],
-        [[1], [1, 2]],
-        (),
-        (1, 2),
-        {},
-        {"a": 1},
-        set(),
-        range(3),
-        range(10**12),
-        object(),
-        int,
-        len,
-        lambda x: x,
-    ),
-    *(
-        np.zeros(0),
-        np.ones(2),
-        np.ones((2, 2)),
-        np.ones(2, complex),
-        np.array(["a"]),
-        np.array([None, 1]),
-        np.float32(0.5),
-    ),
-    *(
-        np.int8(3),
-        np.ma.masked_array([1.0, 2.0], [True, False]),
-        np.array("2020", "datetime64[D]"),
-        np.array(2.0),
-        np.True_,
-    ),
-    *(iter([1, 2]), np.full(2, np.nan), 3 * [10**400], "RandK:2", "sfl.eq54"),
+_SCALARS: list[Any] = [None, 10, 10**400, -(10**30), -0.0, 5e-324, "1", b"1", 1j, Fraction(1, 3), sympy.Rational(1, 3)]
+_PYTHONS: list[Any] = [sympy.Symbol("x"), datetime.date(2020, 1, 1), object(), int, len, lambda x: x, iter([1, 2])]
+_SEVERAL: list[Any] = [[1.0], [1, 2], [[1], [1, 2]], (), (1, 2), set(), range(3), range(10**12), 3 * [10**400]]
+_ARRAYS: list[Any] = [np.zeros(0), np.ones(2), np.ones((2, 2)), np.ones(2, complex), np.full(2, np.nan), np.array(2.0)]
+_STRANGE: list[Any] = [
+    np.array(["a"]),
+    np.array([None, 1]),
+    np.array("2020", "datetime64[D]"),
+    np.float32(0.5),
+    np.True_,
 ]
+_MORE: list[Any] = [np.int8(3), np.ma.masked_array([1.0, 2.0], [True, False]), "RandK:2", "sfl.eq54"]
+ODD = [*ODD_NUMBERS, *ODD_OTHERS, *_SCALARS, *_PYTHONS, *_SEVERAL, *_ARRAYS, *_STRANGE, *_MORE]
 ANY = st.one_of(st.sampled_from(ODD), st.floats(), st.integers(), st.text(max_size=8), arrays(float, st.integers(0, 3)))
 
 
@@ -147,6 +91,7 @@ RUN: dict[str, Among] = {
     "at": among(None, [0, 1], [1], range(2)),
     "average": among(1.0, 0.9, [0.5]),
 }
+STEP = {"eta": among(0.1)}
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "evaluate": (
         (among(STRONG),),
@@ -172,35 +117,15 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {"sigma": among(0.0, 1), "weights": among(None, [1.0])},
     ),
     "SFL": ((), {"K": among(1, 2), "eta": among(0.1, [0.1, 0.2]), "S": among(None, 1)}),
-    "FedNova": (
-        (),
-        {"tau": among(1, (1, 2, 3)), "eta": among(0.1), "momentum": among(0.0, 0.5), "prox": among(0.0, 1)},
-    ),
+    "FedNova": ((), {"tau": among(1, (1, 2, 3)), **STEP, "momentum": among(0.0, 0.5), "prox": among(0.0, 1)}),
     "FedCOMGATE": (
         (),
-        {"tau": among(1), "eta": among(0.1), "gamma": among(1.0), "k": among(1.0, 0.5), "damping": among(1.0, None)},
+        {"tau": among(1), **STEP, "gamma": among(1.0), "k": among(1.0, 0.5), "damping": among(1.0, None)},
     ),
-    "FedBCGD": (
-        (),
-        {
-            "T": among(1),
-            "eta": among(0.1),
-            "N": among(1),
-            "K": among(1),
-            "lam": among(0.5),
-            "sizes": among(None, (1, 1)),
-        },
-    ),
+    "FedBCGD": ((), {**dict.fromkeys("TNK", among(1)), **STEP, "lam": among(0.5), "sizes": among(None, (1, 1))}),
     "FedBAT": (
         (),
-        {
-            "tau": among(1),
-            "eta": among(0.1),
-            "K": among(None, 1),
-            "phi": among(0.5),
-            "rho": among(1.0),
-            "gamma": among(None, 3),
-        },
+        {"tau": among(1), **STEP, "K": among(None, 1), "phi": among(0.5), "rho": among(1.0), "gamma": among(None, 3)},
     ),
     "RandK": ((among(1, 2),), {"shared": among(True, False)}),
     "QSGD": ((among(1, 4),), {}),

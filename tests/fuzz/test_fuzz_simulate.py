@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from fedtheory.arguments import number
 from fedtheory.simulate import DATA, QUADRATIC, parameters
+from fedtheory.simulations import run
 from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.problems.quadratic import generate
 
 OWN = """
@@ -117,11 +119,11 @@ def right(words: list[str]) -> None:
     answer = fedtheory(*words)
     assert not list(Path(".").rglob("*.partial"))
     if answer.status == 0 and "--json" in words and not {"--best", "--help"} & {*words}:
-        against_a_loop(words, answer)
+        against_the_library(words, answer)
 
 
-def against_a_loop(words: list[str], answer: Answer) -> None:
-    """PFL and SFL with exact gradients and all clients in their own loop, where that is what was run."""
+def against_the_library(words: list[str], answer: Answer) -> None:
+    """PFL with exact gradients and all clients, run by the library, where that is what was run."""
     found = json.loads(answer.out)
     if isinstance(found, list):
         return
@@ -137,21 +139,12 @@ def against_a_loop(words: list[str], answer: Answer) -> None:
     }
     if values["sigma"]:
         return
-    problem, x0 = generate(**values), np.broadcast_to(json.loads(told["x0"]), values["d"])
-    etas = algorithm["eta"] if isinstance(algorithm["eta"], list) else [algorithm["eta"]]
-    for eta in etas:
-        x = np.array(x0, dtype=float)
-        rounds = int(told["rounds"])
-        for _ in range(rounds):
-            ends = []
-            for H, b in zip(problem.H, problem.b, strict=True):
-                y = x.copy()
-                for _ in range(algorithm["K"]):
-                    y = y - eta * (H @ y + b)
-                ends.append(y)
-            x = np.mean(ends, axis=0)
+    etas, rounds = np.atleast_1d(algorithm["eta"]), int(told["rounds"])
+    own = run(
+        generate(**values), PFL(algorithm["K"], etas), rounds=rounds, x0=json.loads(told["x0"]), record=("dist2",)
+    )
+    for eta, here in zip(etas, own.dist2.values[:, 0, -1], strict=True):
         (last,) = [r for r in found["summary"] if r["round"] == rounds and r["eta"] == eta][:1]
-        here = float(((x - problem.constants["x_star"]) ** 2).sum())
         assert last["dist2"] is None or abs(last["dist2"] - here) <= 1e-6 * here + 1e-18, (last, here)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from driver import NASTY, cases, fedtheory
+from driver import NASTY, ODD_NUMBERS, ODD_OTHERS, cases, fedtheory
 from hypothesis import strategies as st
 
 from fedtheory import training
@@ -26,49 +26,17 @@ GOOD: dict[str, dict[str, Any]] = {
     "network": {"model": "logistic", "batch": 2, "batching": "loop"},
     "algorithm": {"name": "SFL", "K": 2, "eta": 0.1},
 }
-ODD: list[Any] = [
-    *(
-        0,
-        1,
-        2,
-        -1,
-        3.5,
-        1e308,
-        10**30,
-        True,
-        False,
-        float("nan"),
-        float("inf"),
-        "",
-        "x",
-        [],
-        [1],
-        ["a"],
-        [[1]],
-        {},
-        {"a": 1},
-    ),
-    *(
-        "SFL",
-        "PFL",
-        "FedCOMGATE",
-        "FedBAT",
-        "SSL",
-        "MLP",
-        "digits",
-        "cifar-10",
-        "dirichlet",
-        "exdir",
-        "sizes",
-        "QSGD(s=3)",
-    ),
-    *("/", "..", "x" * 400, "a\nb", "cuda", "meta", "conv1", [0, 0], [0, 1, 2], 2**63, 1e-300),
-]
+_WORDS = "SFL PFL FedCOMGATE FedBAT SSL MLP digits cifar-10 dirichlet exdir sizes QSGD(s=3) / .. cuda meta conv1"
+ODD: list[Any] = [*ODD_NUMBERS, *ODD_OTHERS, *_WORDS.split(), 3.5, "x" * 400, [0, 0], [0, 1, 2], 1e-300]
 SETTINGS = {"": ["rounds", "seeds", "every", "record", "decay", "threads", "more"], "data": ["name", "shape",
     "classes", "train", "test", "clients", "partition", "alpha", "C", "path", "noise", "partition_seed"],
     "network": ["model", "batch", "batching", "norm", "order", "weight_decay", "clip", "weights", "cut_after",
     "device", "precision"], "algorithm": ["name", "K", "eta", "S", "tau", "T", "compressor", "k", "from", "gamma",
     "phi"]}  # fmt: skip
+_OPTIONS = """--resume --rounds=2 --rounds=-1 --rounds=x --seeds=1 --seeds=0,0 --seeds=999999999999 --seeds=-1 --seeds=1,
+--checkpoint=0 --checkpoint=nan --checkpoint=-1 --device=cpu --device=nowhere --device=cuda --data=generated --data=.
+--cells=x --quick --from=no.py --runs=file --runs=other"""
+OPTIONS = [*_OPTIONS.split(), "--runs=" + "y" * 300]
 
 
 def toml(table: dict[str, dict[str, Any]]) -> str:
@@ -101,43 +69,7 @@ def commands(draw: Any) -> tuple[str, str, list[str]]:
         if draw(st.integers(0, 12))
         else draw(st.sampled_from([".", "..", "x" * 300, "a b", "é", "", "%s", "-x"]))
     )
-    options = draw(
-        st.lists(
-            st.sampled_from(
-                [
-                    *(
-                        "--resume",
-                        "--rounds=2",
-                        "--rounds=-1",
-                        "--rounds=x",
-                        "--seeds=1",
-                        "--seeds=0,0",
-                        "--seeds=999999999999",
-                    ),
-                    *(
-                        "--seeds=-1",
-                        "--seeds=1,",
-                        "--checkpoint=0",
-                        "--checkpoint=nan",
-                        "--checkpoint=-1",
-                        "--device=cpu",
-                    ),
-                    *(
-                        "--device=nowhere",
-                        "--device=cuda",
-                        "--data=generated",
-                        "--data=.",
-                        "--cells=x",
-                        "--quick",
-                        "--from=no.py",
-                    ),
-                    *("--runs=file", "--runs=" + "y" * 300, "--runs=other"),
-                ]
-            ),
-            max_size=1 if draw(st.booleans()) else 2,
-            unique=True,
-        )
-    )
+    options = draw(st.lists(st.sampled_from(OPTIONS), max_size=1 if draw(st.booleans()) else 2, unique=True))
     return name, text, options
 
 

@@ -1,12 +1,15 @@
-"""Small data sets, and a problem that is watched through the engine."""
+"""Small data sets, a problem that is watched through the engine, algorithms by name."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.data import Dataset, load
 
 
@@ -25,7 +28,9 @@ class Spy:
     """
 
     def __init__(self, problem: Any, every_seed: bool = True) -> None:
-        self.problem, self.every_seed, self.iterates, self.gradients = problem, every_seed, [], []
+        self.problem, self.every_seed = problem, every_seed
+        self.iterates: list[np.ndarray] = []
+        self.gradients: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.problem, name)
@@ -39,3 +44,11 @@ class Spy:
         g = self.problem.gradient(x, client, draw)
         self.gradients.append((x, g))
         return g
+
+
+def built(name: str, **given: Any) -> Any:
+    """An algorithm by name, with those of the settings that it takes and that its name does not fix."""
+    build = registry()[name]
+    fixed, inner = (build.keywords, build.func) if isinstance(build, partial) else ({}, build)
+    takes = inspect.signature(inner).parameters.keys() - fixed.keys()
+    return build(**{setting: value for setting, value in given.items() if setting in takes})

@@ -1,14 +1,14 @@
 """The constant G, (1/M) sum ||grad F_m(x) - grad F(x)||^2 <= G^2 for all x: it holds, it is exact or not far off."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from spy import small
 
 from fedtheory.simulations import NoSuchConstant
-from fedtheory.simulations.data import Dataset, load, one_against_rest
+from fedtheory.simulations.data import Dataset, one_against_rest
 from fedtheory.simulations.partitions import dirichlet, iid, shards
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
@@ -20,13 +20,6 @@ def deviation(problem: Any, x: np.ndarray) -> float:
     """The root of (1/M) sum ||grad F_m(x) - grad F(x)||^2."""
     g = problem.client_gradients(x)
     return float(np.sqrt(((g - g.mean(0)) ** 2).sum(1).mean()))
-
-
-def small(name: str, rows: int, columns: int, classes: int) -> Dataset:
-    whole = load(name)
-    chosen = np.flatnonzero(whole.labels < classes)[:rows]
-    features = whole.features[chosen][:, np.argsort(-whole.features.var(0), kind="stable")[:columns]]
-    return replace(whole, features=features, labels=whole.labels[chosen], classes=classes)
 
 
 BINARY, DIGITS = small("breast_cancer", 60, 4, 2), small("digits", 70, 5, 4)

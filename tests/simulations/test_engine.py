@@ -5,22 +5,22 @@ import inspect
 import json
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given, settings, strategies as st
+from by_hand import ByHand, trajectory
 from mpmath import mp, mpf
-from spy import Spy
+from spy import Spy, small
 
 from fedtheory.simulate import RUN
 from fedtheory.simulations import NoSuchConstant, engine, expectation, run
 from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.base import LocalSteps, participating, to_clients
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from fedtheory.simulations.data import load
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.engine import RECORDS, WeightedAverage
 from fedtheory.simulations.partitions import dirichlet, iid
@@ -29,19 +29,10 @@ from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, 
 from fedtheory.simulations.problems.two_part import TwoPart
 
 QUADRATIC = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5, sigma=0.7)
-DATA = replace(
-    load("breast_cancer"), features=load("breast_cancer").features[:60, :4], labels=load("breast_cancer").labels[:60]
-)
+DATA = small("breast_cancer", 60, 4, 2)
 LOGISTIC = Logistic(DATA, dirichlet(DATA.labels, 4, 0.7, 0), 0.1, batch=3)
 NETWORK = TwoPart(DATA, iid(DATA.labels, 4, 0), 2, 0.01, batch=3)
 ALL = tuple(RECORDS)
-
-
-def iterates(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:
-    """(round, step_size, seed, d)."""
-    spy = Spy(problem)
-    run(spy, algorithm, record=("value",), **settings)
-    return np.array(spy.iterates)
 
 
 def assert_same(one: xr.Dataset, two: xr.Dataset, names: tuple[str, ...] = ALL) -> None:
@@ -50,36 +41,6 @@ def assert_same(one: xr.Dataset, two: xr.Dataset, names: tuple[str, ...] = ALL) 
 
 
 # --------------------------------------------------------------------- a seed's run is its own
-
-CASES = [(QUADRATIC, SFL, None), (QUADRATIC, SFL, 2), (QUADRATIC, PFL, None), (QUADRATIC, PFL, 2), (LOGISTIC, SFL,
-    3), (LOGISTIC, PFL, None), (NETWORK, SSL, None), (NETWORK, SplitFed, 2)]  # fmt: skip
-
-
-@pytest.mark.parametrize(("problem", "algorithm", "S"), CASES)
-def test_whatever_runs_beside_it(problem: Any, algorithm: Any, S: int | None) -> None:
-    names = ("value", "grad_sq", "drift") if problem is NETWORK else ALL
-    seeds, etas = [7, 0, 3, 2**50, 4], [0.02, 0.1, 0.05]
-    settings_: dict[str, Any] = {"rounds": 6, "x0": 0.5, "record": names}
-    whole = run(problem, algorithm(K=3, eta=etas, S=S), seeds=seeds, **settings_)
-    for chosen in ([7], [2**50, 7], [4, 3, 2**50, 0, 7]):
-        for eta in ([0.1], [0.05, 0.02]):
-            part = run(problem, algorithm(K=3, eta=eta, S=S), seeds=chosen, **settings_)
-            assert_same(part, whole.sel(step_size=eta, seed=chosen), names)
-    more = run(problem, algorithm(K=3, eta=etas, S=S), seeds=[*seeds, 1, 9, 11], **settings_)
-    assert_same(more.isel(seed=slice(5)), whole, names)
-    longer = run(problem, algorithm(K=3, eta=etas, S=S), seeds=seeds, **settings_ | {"rounds": 9})
-    assert_same(longer.isel(round=slice(6)), whole.isel(round=slice(6)), names)
-    assert not np.allclose(whole["value"][:, 0, 1:], whole["value"][:, 1, 1:])  # seeds differ
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.permutations(range(8)), st.integers(1, 7), st.sampled_from([SFL, PFL]), st.sampled_from([None, 1, 3]))
-def test_any_order_and_split(order: list[int], cut: int, algorithm: Any, S: int | None) -> None:
-    settings_: dict[str, Any] = {"rounds": 4, "x0": [1.0, -2.0, 0.5]}
-    whole = iterates(QUADRATIC, algorithm(K=2, eta=0.1, S=S), seeds=range(8), **settings_)
-    for part in (order[:cut], order[cut:]):
-        own = iterates(QUADRATIC, algorithm(K=2, eta=0.1, S=S), seeds=part, **settings_)
-        np.testing.assert_allclose(own, whole[:, :, part], rtol=1e-12, atol=1e-14)
 
 
 @dataclass(frozen=True)
@@ -134,11 +95,6 @@ def test_an_algorithm_with_randomness_of_its_own_runs_every_seed(cache: int, mon
         assert (found.value.std("seed").values[0, 1:] > 1e-6).all()
 
 
-def test_step_sizes_share_their_draws() -> None:
-    twice = run(QUADRATIC, PFL(K=2, eta=[0.1, 0.1], S=2), rounds=5, seeds=[1, 2], record=("value",))
-    np.testing.assert_array_equal(twice["value"][0], twice["value"][1])
-
-
 # ------------------------------------------------------------------------------------ decay
 
 
@@ -147,7 +103,7 @@ def test_step_sizes_decay_from_the_second_round_on(algorithm: Any) -> None:
     """F = x^2/2, no noise, K = 2: x_{r+1} = (1 - eta decay^r)^2 x_r, so that the first round has all of eta."""
     p = Quadratic(np.ones((1, 1, 1)), np.zeros((1, 1)))
     etas, decay, rounds = np.array([0.3, 0.1]), 0.5, 4
-    x = iterates(p, algorithm(K=2, eta=etas.tolist()), rounds=rounds, x0=1.0, decay=decay)[:, :, 0, 0]
+    x = trajectory(p, algorithm(K=2, eta=etas.tolist()), rounds=rounds, x0=1.0, decay=decay)[:, :, 0, 0]
     expected = np.cumprod([np.ones(2), *[(1 - etas * decay**r) ** 2 for r in range(rounds)]], axis=0)
     np.testing.assert_allclose(x, expected, rtol=1e-13)
 
@@ -160,34 +116,34 @@ def test_step_sizes_decay_from_the_second_round_on(algorithm: Any) -> None:
 @pytest.mark.parametrize("problem", [QUADRATIC, LOGISTIC])
 def test_recorded_quantities(problem: Any, algorithm: Any, S: int | None) -> None:
     """Each from its definition, at the iterates; the drift, (33) or (68), from a loop over clients and steps."""
-    seeds, K, R, eta = [4, 1], 3, 5, 0.2
-    method = algorithm(K=K, eta=eta, S=S)
-    data = run(problem, method, rounds=R, seeds=seeds, x0=0.7, record=ALL, average=0.8)
-    x = iterates(problem, method, rounds=R, seeds=seeds, x0=0.7)
+    seeds, K, R, etas, ratios = [4, 1], 3, 5, [0.2, 0.05], [0.8, 1.0]
+    method = algorithm(K=K, eta=etas, S=S)
+    data = run(problem, method, rounds=R, seeds=seeds, x0=0.7, record=ALL, average=ratios)
+    x = trajectory(problem, method, rounds=R, seeds=seeds, x0=0.7)
     x_star, F_star = problem.constants["x_star"], problem.constants["F_star"]
-    weights = 0.8 ** -np.arange(1, R + 2)
-    for n, seed in enumerate(seeds):
+    for (e, eta), (n, seed) in product(enumerate(etas), enumerate(seeds)):
+        weights = ratios[e] ** -np.arange(1, R + 2)
         for r in range(R + 1):
-            now = x[r, 0, n]
-            at = data.isel(step_size=0, seed=n, round=r)
+            now = x[r, e, n]
+            at = data.isel(step_size=e, seed=n, round=r)
             assert at["value"] == pytest.approx(float(problem.value(now)), rel=1e-13)
             assert at["gap"] == pytest.approx(float(problem.value(now) - F_star), rel=1e-12)
             assert at["grad_sq"] == pytest.approx((problem.full_gradient(now) ** 2).sum(), rel=1e-13)
             assert at["dist2"] == pytest.approx(((now - x_star) ** 2).sum(), rel=1e-13)
-            mean = np.average(x[: r + 1, 0, n], axis=0, weights=weights[: r + 1])
+            mean = np.average(x[: r + 1, e, n], axis=0, weights=weights[: r + 1])
             assert at["gap_average"] == pytest.approx(float(problem.value(mean) - F_star), rel=1e-11)
         for r in range(R):
-            draws, drift, local = Draws.of_seeds(np.array([seed]), r), [], x[r, :, n : n + 1]
-            taking_part = draws.order(problem.M, S or problem.M)[0]
+            h = ByHand(problem, eta, seed, x[0, e, n])
+            h.r = r
+            start, drift, taking_part = x[r, e, n], [], h.order(S)
+            local = start
             for m in taking_part:
-                if algorithm is PFL:
-                    local = x[r, :, n : n + 1]
+                local = start if algorithm is PFL else local
                 for k in range(K):
-                    drift.append(((local[0, 0] - x[r, 0, n]) ** 2).sum())
-                    client = np.array([m])
-                    local = local - eta * problem.gradient(local, client, draws.of(client).step(k))
+                    drift.append(((local - start) ** 2).sum())
+                    local = local - eta * h.g(m, local, k)
             expected = sum(drift) / (len(taking_part) if algorithm is PFL else 1)
-            assert data["drift"][0, n, r] == pytest.approx(expected, rel=1e-11)
+            assert data["drift"][e, n, r] == pytest.approx(expected, rel=1e-11)
     assert np.isnan(data["drift"][..., R]).all() and (data["status"] == "ran").all()
 
 
@@ -197,15 +153,6 @@ def test_start_is_recorded() -> None:
     np.testing.assert_allclose(data["value"][..., 0], QUADRATIC.value(x0), rtol=1e-14)
     alike = [run(QUADRATIC, SFL(K=2, eta=0.1), rounds=2, x0=x, record=("value",)) for x in (0.5, [0.5] * 3)]
     np.testing.assert_array_equal(alike[0]["value"], alike[1]["value"])
-
-
-@pytest.mark.parametrize("at", [[0], [9], [3, 7, 3, 1], range(0, 10, 4), np.array([2, 5])])
-def test_rounds_to_record(at: Any) -> None:
-    """Nothing changes but what is kept; sorted, without repetition."""
-    settings_: dict[str, Any] = {"rounds": 9, "seeds": [0, 1], "x0": 1.0, "record": ALL, "average": 0.9}
-    whole, some = (run(QUADRATIC, PFL(K=2, eta=0.1), at=a, **settings_) for a in (None, at))
-    assert some["round"].values.tolist() == sorted({int(r) for r in at})
-    xr.testing.assert_equal(some, whole.sel(round=some["round"]))
 
 
 def test_record_nothing_twice_or_one() -> None:
@@ -254,20 +201,6 @@ def test_weighted_average_in_high_precision(ratio: float) -> None:
                 if r in (0, 1, 2, 10, 100, 1000, 4999, 5000):
                     assert got[r, column] == pytest.approx(float(weighted / total), rel=1e-12, abs=1e-13)
         assert ratio == 1 or abs(got[-1, column] - float(wrong * weight / total)) > 1e-3  # weights upside down: seen
-
-
-def test_weighted_average_of_a_run() -> None:
-    """One ratio for each step size, through the engine."""
-    p, etas, ratios = from_functions([0.5, 0.5], [1, -1], sigma=1.0), [0.1, 0.3], [0.9, 1.0]
-    settings_: dict[str, Any] = {"rounds": 5000, "seeds": [0, 1], "x0": 50.0}
-    data = run(p, SFL(K=1, eta=etas), record=("gap_average",), at=[0, 1, 50, 5000], average=ratios, **settings_)
-    x = iterates(p, SFL(K=1, eta=etas), **settings_)[..., 0]
-    for e, ratio in enumerate(ratios):
-        for r in (0, 1, 50, 5000):
-            log = -np.log(ratio) * (np.arange(1, r + 2) - (r + 1))  # weights relative to the last
-            mean = np.average(x[: r + 1, e], axis=0, weights=np.exp(log))
-            np.testing.assert_allclose(data["gap_average"].sel(round=r)[e], mean**2 / 2, rtol=1e-10, atol=1e-15)
-    assert (data["status"] == "ran").all()
 
 
 def test_average_does_not_hold_on_to_the_iterate() -> None:
@@ -345,19 +278,6 @@ def test_divergence() -> None:
     x = 2.0 * 49.0 ** (4 * np.arange(40))
     assert abs(int(data["diverged_at"][1, 0]) - int((np.log10(x) * 2 < 308.25).sum())) <= 1
     assert (data["diverged_at"][2] <= 1).all()
-
-
-@pytest.mark.parametrize("record", [("value",), ("grad_sq",), (), ("gap", "dist2")])
-def test_round_of_divergence(record: tuple[str, ...]) -> None:
-    """F = x^2/2, no noise, x_r = (-9)^r: ||x_r||^2 overflows first at the smallest r with 81^r > 1.8e308."""
-    p = Quadratic(np.ones((1, 1, 1)), np.zeros((1, 1)))
-    data = run(p, SFL(K=1, eta=10.0), rounds=200, x0=1.0, record=record)
-    first = next(r for r in range(200) if 81**r > int(np.finfo(float).max))
-    assert int(data["diverged_at"][0, 0]) == first and data["status"].item() == "diverged"
-    short = run(p, SFL(K=1, eta=10.0), rounds=first - 1, x0=1.0, record=record)
-    assert short["status"].item() == "ran" and short["diverged_at"].item() == -1
-    for name in record:
-        np.testing.assert_array_equal(short[name][0, 0], data[name][0, 0, :first])
 
 
 def test_a_quantity_that_overflows_first() -> None:
@@ -477,8 +397,9 @@ def test_written_to_netcdf_and_read_back(tmp_path: Path) -> None:
     ],
 )
 def test_malformed_requests(settings_: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        run(QUADRATIC, SFL(K=1, eta=[0.1, 0.2]), **{"rounds": 4} | settings_)
+    for asked in (run, expectation) if "seeds" not in settings_ else (run,):
+        with pytest.raises(ValueError, match=message):
+            asked(QUADRATIC, SFL(K=1, eta=[0.1, 0.2]), **{"rounds": 4} | settings_)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
+from test_moments import unrelated
 
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, run
 from fedtheory.simulations.algorithms.base import LocalSteps, participating
@@ -17,7 +19,7 @@ from fedtheory.simulations.algorithms.baselines import FedDyn, FedNova, FedProx,
 from fedtheory.simulations.algorithms.fedbat import FedBAT
 from fedtheory.simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD
 from fedtheory.simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ
-from fedtheory.simulations.algorithms.minibatch import CentralSGD, MinibatchSGD
+from fedtheory.simulations.algorithms.minibatch import SGDRR, CentralSGD, MinibatchSGD
 from fedtheory.simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
 from fedtheory.simulations.algorithms.reduced import BVRLSGD, CELSGD, STEM, Mime, MimeLite
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -25,21 +27,13 @@ from fedtheory.simulations.algorithms.vertical import FedBCD
 from fedtheory.simulations.compressors import QSGD, Bernoulli, Identity, RandK, Sparsifier, TopK
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.engine import RECORDS
-from fedtheory.simulations.exact import linear, moments
+from fedtheory.simulations.exact import linear
 from fedtheory.simulations.exact.linear import spectral_radius
 from fedtheory.simulations.problems.quadratic import Quadratic, from_functions, generate
 from fedtheory.simulations.problems.regularised import Regularised
 
 ALL = tuple(RECORDS)
 ETA = [0.02, 0.05]
-
-
-def unrelated(seed: int, d: int, M: int, sigma: float = 0.7, shift: float = 0.0) -> Quadratic:
-    """Non-commuting Hessians; `shift` makes their mean indefinite."""
-    rng = np.random.default_rng(seed)
-    root = rng.standard_normal((M, d, d))
-    H = root @ root.swapaxes(1, 2) / d + (0.2 - shift) * np.eye(d)
-    return Quadratic((H + H.swapaxes(1, 2)) / 2, rng.standard_normal((M, d)), sigma)
 
 
 def diagonal(seed: int, d: int, M: int, sigma: float = 0.7) -> Quadratic:
@@ -116,6 +110,7 @@ ENUMERATED = [
     FedGATE(2, ETA, 1.2),
     SCAFFOLD(2, ETA, 0.9, S=2),
     SCAFFOLD(1, ETA, 0.9, S=1),
+    SCAFFOLD(2, ETA, option="I", start="gradient"),
     DIANA(ETA, RandK(1)),
     DIANA(ETA, Sparsifier(0.5, shared=True), alpha=0.3),
     FedAvgM(2, ETA, S=2, lam=0.5),
@@ -185,6 +180,7 @@ RUNS = [
     *(a for a in ENUMERATED if isinstance(a, FedPAQ | FedCOMGATE | SCAFFOLD | DIANA | FedBCGD | FedBCGDPlus | STEM)),
     MinibatchSGD(3, ETA, S=2),
     CentralSGD(1, ETA),
+    SGDRR(ETA),
     CyCP(3, ETA, S=1),
     AmplifiedFedAvg(2, ETA, groups=4),
     AmplifiedFedAvg(2, ETA, period=3),
@@ -242,40 +238,6 @@ def test_long_runs_where_nothing_is_random(algorithm: Any) -> None:
 # --------------------------------------------------------------------------------------------- other ways to the same
 
 SIX = unrelated(0, 3, 6)
-
-
-@pytest.mark.parametrize("p", [SIX, turned(3, 6), diagonal(3, 3, 6)], ids=["mixed", "turned", "parts"])
-@pytest.mark.parametrize("S", [None, 1, 3])
-def test_federated_averaging_by_any_name(p: Quadratic, S: int | None) -> None:
-    settings: dict[str, Any] = {"rounds": 60, "x0": 1.0, "record": ALL, "average": [0.9, 1.0]}
-    expected = moments.expectation(p, PFL(3, ETA, S), **settings)
-    for algorithm in (FedPAQ(3, ETA, S=S), FedAvgM(3, ETA, S=S, lam=0.0), PFL(3, ETA, S)):
-        found = linear.expectation(p, algorithm, **settings)
-        for name in ALL:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-11, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        FedCOM(2, ETA, 1.0, Sparsifier(0.5)),
-        FedCOMGATE(2, ETA, 1.0, Bernoulli(0.6), k=0.6),
-        FedCOMGATE(2, ETA, 1.0, RandK(2)),
-        DIANA(ETA, RandK(1, shared=True)),
-        FedBCGD(2, ETA, 2, 2, lam=0.4, share=1),
-        FedBCGDPlus(2, ETA, 2, 1, lam=0.4),
-    ],
-    ids=str,
-)
-def test_parts_equal_the_whole(algorithm: Any) -> None:
-    """An entry that no sum notices makes the problem one part of three coordinates."""
-    p = diagonal(1, 3, 5)
-    H = p.H.copy()
-    H[0, 0, 1] = H[0, 1, 0] = 1e-300
-    settings: dict[str, Any] = {"rounds": 60, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": 0.9}
-    parts, whole = (expectation(q, algorithm, **settings) for q in (p, Quadratic(H, p.b, p.sigma)))
-    for name in ALL:
-        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-9, atol=1e-14, err_msg=name)
 
 
 # --------------------------------------------------------------------------------------------------- near the optimum
@@ -370,13 +332,15 @@ def test_spectral_radius_of_overflow_and_what_has_none() -> None:
 # ----------------------------------------------------------------------------------------------------------- divergence
 
 
-@pytest.mark.parametrize("record", [("value",), (), ("gap", "dist2")])
+@pytest.mark.parametrize("record", [("value",), ("grad_sq",), (), ("gap", "dist2")])
 def test_round_of_divergence(record: tuple[str, ...]) -> None:
     """F = x^2/2, no noise, x_r = (-9)^r: as in `run`, at the same round; the other step size runs on."""
     p = Quadratic(np.ones((1, 1, 1)), np.zeros((1, 1)))
-    for algorithm in (FedCOM(1, [0.5, 10.0]), FedGATE(1, [0.5, 10.0])):
+    first = next(r for r in range(200) if 81**r > int(np.finfo(float).max))
+    for algorithm in (FedCOM(1, [0.5, 10.0]), FedGATE(1, [0.5, 10.0]), SFL(1, [0.5, 10.0])):
         data, like = (f(p, algorithm, rounds=200, x0=1.0, record=record) for f in (expectation, run))
-        assert data["diverged_at"].values.tolist() == [-1, like["diverged_at"][1, 0].item()]
+        assert data["diverged_at"].values.tolist() == [-1, like["diverged_at"][1, 0].item()] == [-1, first]
+        assert data["status"].values.tolist() == ["ran", "diverged"]
         for name in record:
             values, end = data[name][1].values, int(data["diverged_at"][1])
             assert np.isfinite(values[:end]).all() and np.isnan(values[end:]).all()
@@ -391,6 +355,9 @@ def test_round_of_divergence(record: tuple[str, ...]) -> None:
         SCAFFOLD(4, 0.1, S=2),
         DIANA(0.1, Sparsifier(0.5)),
         FedBCGDPlus(4, 0.1, 2, 1),
+        Mime(3, 0.05, momentum=0.0),
+        SFL(1, 0.1),
+        PFL(4, 0.1),
     ],
     ids=str,
 )
@@ -411,12 +378,13 @@ def test_huge_steps(algorithm: Any, problem: Quadratic) -> None:
 
 
 @pytest.mark.parametrize("at", [[0], [9], [3, 7, 3, 1], range(0, 10, 4), np.array([2, 5])])
-def test_rounds_to_record(at: Any) -> None:
+@pytest.mark.parametrize("algorithm", [FedGATE(2, ETA), PFL(2, ETA)])
+def test_rounds_to_record(algorithm: Any, at: Any) -> None:
     settings: dict[str, Any] = {"rounds": 9, "x0": 1.0, "record": ALL, "average": 0.9}
-    whole, some = (expectation(SIX, FedGATE(2, ETA), at=a, **settings) for a in (None, at))
-    assert some["round"].values.tolist() == sorted({int(r) for r in at})
-    for name in ALL:
-        np.testing.assert_array_equal(some[name], whole[name].sel(round=some["round"]))
+    for asked in (run, expectation):
+        whole, some = (asked(SIX, algorithm, at=a, **settings) for a in (None, at))
+        assert some["round"].values.tolist() == sorted({int(r) for r in at})
+        xr.testing.assert_equal(some, whole.sel(round=some["round"]))
 
 
 def test_step_sizes_beside_each_other() -> None:
@@ -431,17 +399,20 @@ def test_step_sizes_beside_each_other() -> None:
             assert radius == pytest.approx(spectral_radius(SIX, algorithm)[e], rel=1e-11)
 
 
-def test_shape_and_labels() -> None:
-    algorithm = FedCOMGATE(2, [0.1, 0.2], compressor=RandK(1))
-    data, like = expectation(SIX, algorithm, rounds=3, record=ALL), run(SIX, algorithm, rounds=3, record=ALL)
+@pytest.mark.parametrize("algorithm", [FedCOMGATE(2, [0.1, 0.2], compressor=RandK(1)), SFL(2, [0.1, 0.2])])
+def test_shape_and_labels(algorithm: Any) -> None:
+    data, like = (f(SIX, algorithm, rounds=3, record=(*ALL, "gap_average")) for f in (expectation, run))
+    xr.testing.assert_equal(data, expectation(SIX, algorithm, rounds=3, record=ALL))
     assert dict(data.sizes) == {"step_size": 2, "round": 4} and set(data.data_vars) == set(like.data_vars)
     for name in ALL:
         assert data[name].dims == ("step_size", "round")
         assert data[name].attrs["units"] == like[name].attrs["units"]
         assert data[name].attrs["long_name"] == "expectation of " + like[name].attrs["long_name"]
+    assert data["status"].dims == data["diverged_at"].dims == ("step_size",)
     assert np.isnan(data["drift"][:, 3]).all() and (data["status"] == "ran").all()
     assert {"seeds", "orders"} == set(like.attrs) - set(data.attrs)
     assert all(json.loads(data.attrs[key]) == json.loads(like.attrs[key]) for key in data.attrs)
+    assert set(expectation(SIX, algorithm, rounds=1, record=()).data_vars) == {"status", "diverged_at"}
 
 
 # ------------------------------------------------------------------------------------------------------------- refusals
@@ -565,16 +536,6 @@ def test_what_has_no_expectation(algorithm: Any, message: str) -> None:
     many = generate(d=2, M=10, L=1.0, mu=0.5, delta=0.1)
     with pytest.raises(ValueError, match=message):
         linear.expectation(many, algorithm, rounds=1)
-
-
-def test_divergence_is_a_status() -> None:
-    found = expectation(FOUR, Mime(3, [0.05, 5.0], momentum=0.0), rounds=400, x0=1.0, record=("gap",))
-    assert found.status.values.tolist() == ["ran", "diverged"]
-    assert 0 < found.diverged_at[1] < 400
-    with pytest.raises(ValueError, match="drift of SGD with K = 2: expected K = 1"):
-        expectation(FOUR, CentralSGD(2, 0.1), rounds=1, record=("drift",))
-    with pytest.raises(ValueError, match=r"cannot record \['speed'\]: expected some of gap"):
-        expectation(FOUR, SCAFFOLD(2, 0.1), rounds=1, record=("speed",))
 
 
 def test_a_method_named_compressor_is_no_compressor() -> None:

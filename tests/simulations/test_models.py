@@ -114,13 +114,6 @@ BY_HAND: list[tuple[str, Shape, int, Norm | None, int]] = [
     ("CNN", CIFAR, 10, None, normed(3, 32) + normed(32, 64) + normed(64, 128) + normed(128, 256) + 1024 * 10),
     ("CNN, SFL", MNIST, 10, None, conv(1, 32, 5) + conv(32, 32, 5) + full(7 * 7 * 32, 128, 10)),
     ("VGG-9", CIFAR, 10, None, 2_308_810),  # as Lin et al.'s code counts them, for four times the least channels
-    (
-        "VGG-9",
-        CIFAR,
-        10,
-        None,
-        sum(conv(i // 2, o // 2) for i, o in pairwise((6, *EIGHT[1:5], *[512] * 4))) + full(256, 10),
-    ),
     ("VGG-11", CIFAR, 100, None, sum(conv(*io) for io in pairwise(EIGHT)) + full(2048, 2048, 1024, 100)),
     ("VGG-19", CIFAR, 100, None, sum(conv(*io) for io in pairwise(SIXTEEN)) + full(2048, 512, 256, 100)),
     (
@@ -210,17 +203,6 @@ def test_the_printed_blocks_of_fedbcgd(name: str, classes: int) -> None:
     assert of_layer == [len(sizes) if row["share"] else int(row["block"]) - 1 for row in claim.table]
     # and no tensor is in two
     assert {0, *ends} <= {0, *(at.stop for at in layers(module).values())}
-
-
-def test_vgg_with_the_printed_names() -> None:
-    """The names FC-2048: inputs or outputs; only the second of VGG-19 has neither, and its count is right."""
-    shapes = {name: layout(build(name, CIFAR, 100)) for name in ("VGG-11", "VGG-19")}
-    found = {name: [tuple(s[f"linear{n}.linear.weight"]) for n in (1, 2)] for name, s in shapes.items()}
-    assert found == {"VGG-11": [(2048, 2048), (1024, 2048)], "VGG-19": [(512, 2048), (256, 512)]}
-    assert {name: tuple(s["classifier.linear.weight"]) for name, s in shapes.items()} == {
-        "VGG-11": (100, 1024),
-        "VGG-19": (100, 256),
-    }
 
 
 def test_the_printed_blocks_of_the_vision_transformer() -> None:

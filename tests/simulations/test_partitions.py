@@ -6,6 +6,7 @@ fail when the claim is altered. Seeds are fixed, so a test that passes once pass
 """
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -145,17 +146,15 @@ def test_owned_request_with_enough_samples_is_never_refused(
     check_owned(exdir(labels, M, C, alpha, seed), labels, M, C)
 
 
-LABELS = np.arange(12) % 4
+LABELS, MORE = np.arange(12) % 4, np.arange(200) % 4
 
 
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
         (lambda: iid(LABELS, 0, 0), "M = 0: expected a number of clients >= 1"),
-        (lambda: iid(LABELS, 13, 0), "M = 13 clients for n = 12 samples"),
         (lambda: shards(LABELS, -1, 2, 0), "M = -1: expected a number of clients >= 1"),
         (lambda: shards(LABELS, 4, 0, 0), "shards_per_client = 0: expected a whole number >= 1"),
-        (lambda: shards(LABELS, 4, 4, 0), "4 * 4 = 16 shards of 12 samples"),
         (lambda: dirichlet(LABELS, 0, 1.0, 0), "M = 0: expected a number of clients >= 1"),
         (lambda: dirichlet(LABELS, 2, 0.0, 0), "alpha = 0.0: expected a finite number > 0"),
         (lambda: dirichlet(LABELS, 2, -1.0, 0), "alpha = -1.0"),
@@ -165,16 +164,18 @@ LABELS = np.arange(12) % 4
         (lambda: exdir(LABELS, 4, 2, 0.0, 0), "alpha = 0.0"),
         (lambda: exdir(LABELS, 4, 2, float("nan"), 0), "alpha = nan"),
         (lambda: exdir(LABELS, 4, 0, 1.0, 0), "C = 0: expected a number of classes a client >= 1"),
-        (lambda: exdir(LABELS, 4, 5, 1.0, 0), "C = 5 classes a client out of 4 classes"),
-        (lambda: exdir(LABELS, 3, 1, 1.0, 0), "M * C = 3 * 1 = 3 < 4 classes"),
         (lambda: quantity(LABELS, 4, 0, 0), "C = 0: expected a number of classes a client >= 1"),
-        (lambda: quantity(LABELS, 1, 3, 0), "M * C = 1 * 3 = 3 < 4 classes"),
         (lambda: quantity(LABELS, 4, 4, 0), "Quantity(4), 4 clients, seed 0: class 0 has 3 samples for its 4 owners"),
         (
             lambda: exdir(LABELS, 4, 4, 1.0, 0),
             "ExDir(4, 1.0), 4 clients, seed 0: class 0 has 3 samples for its 4 owners",
         ),
-        (lambda: exdir(LABELS[LABELS != 1], 4, 2, 1.0, 0), "class 1 has 0 samples"),
+        (lambda: dirichlet_capped(MORE, 19, 0.01, 0), "in 1000 attempts some client had fewer than 10 samples"),
+        (lambda: exdir_capped(MORE, 2, 1, 1.0, 0), "in 1000 attempts some class had fewer than 1 owners"),
+        (lambda: exdir_capped(MORE, 4, 9, 1.0, 0), "C = 9 classes a client out of 4 classes"),
+        (lambda: quantity_in_turn(MORE, 3, 1, 0), "C = 1 of 4 classes for M = 3 clients; expected C <= classes <= M"),
+        (lambda: dirichlet_equal(MORE, 4, -1.0, 0), "alpha = -1.0"),
+        (lambda: dirichlet_equal(MORE, 201, 1.0, 0), "M = 201 clients for n = 200 samples"),
         (lambda: iid(LABELS[:0], 1, 0), "shape (0,); expected an integer array of shape (n,), n >= 1"),
         (lambda: iid(LABELS.reshape(3, 4), 1, 0), "shape (3, 4)"),
         (lambda: iid(LABELS.astype(float), 1, 0), "float64 array"),
@@ -298,17 +299,19 @@ def test_the_odd_sample_goes_to_anyone() -> None:
     assert abs((first == 2).mean() - 0.5) <= norm.isf(ERROR / 2) * 0.5 / np.sqrt(len(first))
 
 
-@pytest.mark.parametrize("name", ["iid", "dirichlet", "quantity", "exdir"])
-def test_each_sample_is_dealt_to_each_client_equally_often(name: str) -> None:
+EQUALLY = {
+    "iid": lambda labels, seed: iid(labels, 2, seed),
+    "dirichlet": lambda labels, seed: dirichlet(labels, 2, 1.0, seed),
+    "quantity": lambda labels, seed: quantity(labels, 2, 2, seed),
+    "exdir": lambda labels, seed: exdir(labels, 2, 2, 1.0, seed),
+}
+
+
+@pytest.mark.parametrize("deal", EQUALLY.values(), ids=EQUALLY)
+def test_each_sample_is_dealt_to_each_client_equally_often(deal: Callable[..., Partition]) -> None:
     """Which samples of a class a client gets is random; confidence 1 - ERROR."""
-    labels, M, seeds = np.arange(8) % 2, 2, range(1000)
-    deal = {
-        "iid": lambda seed: iid(labels, M, seed),
-        "dirichlet": lambda seed: dirichlet(labels, M, 1.0, seed),
-        "quantity": lambda seed: quantity(labels, M, 2, seed),
-        "exdir": lambda seed: exdir(labels, M, 2, 1.0, seed),
-    }[name]
-    first = np.mean([np.isin(np.arange(8), deal(seed).clients[0]) for seed in seeds], axis=0)
+    labels, seeds = np.arange(8) % 2, range(1000)
+    first = np.mean([np.isin(np.arange(8), deal(labels, seed).clients[0]) for seed in seeds], axis=0)
     tolerance = norm.isf(ERROR / (2 * len(labels))) * 0.5 / np.sqrt(len(seeds))
     assert np.abs(first - 0.5).max() <= tolerance
 
@@ -365,19 +368,3 @@ def test_classes_in_turn() -> None:
     assert (partition.owners.sum(axis=1) == 9).all()
     assert (quantity(labels, 30, 3, 0).owners.sum(axis=1) != 9).any()
     assert (partition.owners == quantity_in_turn(labels, 30, 3, 1).owners).all()
-
-
-@pytest.mark.parametrize(
-    ("deal", "message"),
-    [
-        (lambda y: dirichlet_capped(y, 19, 0.01, 0), "in 1000 attempts some client had fewer than 10 samples"),
-        (lambda y: exdir_capped(y, 2, 1, 1.0, 0), "in 1000 attempts some class had fewer than 1 owners"),
-        (lambda y: exdir_capped(y, 4, 9, 1.0, 0), "C = 9 classes a client out of 4 classes"),
-        (lambda y: quantity_in_turn(y, 3, 1, 0), "C = 1 of 4 classes for M = 3 clients; expected C <= classes <= M"),
-        (lambda y: dirichlet_equal(y, 4, -1.0, 0), "alpha = -1.0"),
-        (lambda y: dirichlet_equal(y, 201, 1.0, 0), "M = 201 clients for n = 200 samples"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_dealt_out(deal, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        deal(np.arange(200) % 4)

@@ -148,38 +148,6 @@ def test_at_the_origin_nothing_cancels() -> None:
         assert h.value([u]) == pytest.approx(u**2 / 2, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("attempt", "message"),
-    [
-        (lambda: functions.huber(2).value([1.0]), r"x has shape \(1,\): expected \(2,\), a point of huber\(2\)"),
-        (lambda: functions.huber(0), r"d = 0: expected a number of coordinates >= 1"),
-        (lambda: functions.logsumexp(1), r"d = 1: expected at least 2"),
-        (lambda: functions.logistic(1, 1.0), r"p = 1.0: expected 0 < p < 1"),
-        (lambda: functions.quadratic([0.0]), r"curvatures = \[0.0\]: expected a list of numbers, not all zero"),
-        (lambda: functions.quadratic([1.0], [1.0, 0.0]), r"for 1 curvatures: expected a vector of that length"),
-        (lambda: functions.quadratic([1.0], [0.0]), r"expected a vector other than zero"),
-        (lambda: functions.scaled(functions.huber(1), -1.0), r"factor = -1.0: expected a number > 0"),
-        (lambda: functions.stretched(functions.huber(1), 0.0), r"width = 0.0: expected a number > 0"),
-        (lambda: functions.shifted(functions.huber(1), [1.0, 0.0]), r"centre has shape \(2,\): expected \(1,\)"),
-        (lambda: functions.regularised(functions.huber(1), 0.0), r"mu = 0.0: expected a number > 0"),
-        (lambda: functions.regularised(functions.softplus(1), 1.0), r"softplus\(1\) is not least at the origin"),
-        (
-            lambda: functions.regularised(functions.shifted(functions.huber(1), [1.0]), 1.0),
-            r"shifted\(huber\(1\), \[1.0\]\) is not least at the origin",
-        ),
-        (lambda: functions.beside(), r"expected at least one function"),
-        (lambda: Function(np.sum, np.ones_like, 1, 1.0, 2.0, None, None, "h"), r"L = 1.0, mu = 2.0: expected L > 0"),
-        (
-            lambda: Function(np.sum, np.ones_like, 0, 1.0, 0.0, None, None, "h"),
-            r"d = 0: expected a number of coordinates >= 1",
-        ),
-    ],
-)
-def test_functions_refuse(attempt: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        attempt()
-
-
 # --------------------------------------------------------------------------------------------- strategies of functions
 
 
@@ -303,6 +271,28 @@ def test_noise_trees_are_adapted(n: int, d: int) -> None:
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
+        (lambda: functions.huber(2).value([1.0]), r"x has shape \(1,\): expected \(2,\), a point of huber\(2\)"),
+        (lambda: functions.huber(0), r"d = 0: expected a number of coordinates >= 1"),
+        (lambda: functions.logsumexp(1), r"d = 1: expected at least 2"),
+        (lambda: functions.logistic(1, 1.0), r"p = 1.0: expected 0 < p < 1"),
+        (lambda: functions.quadratic([0.0]), r"curvatures = \[0.0\]: expected a list of numbers, not all zero"),
+        (lambda: functions.quadratic([1.0], [1.0, 0.0]), r"for 1 curvatures: expected a vector of that length"),
+        (lambda: functions.quadratic([1.0], [0.0]), r"expected a vector other than zero"),
+        (lambda: functions.scaled(functions.huber(1), -1.0), r"factor = -1.0: expected a number > 0"),
+        (lambda: functions.stretched(functions.huber(1), 0.0), r"width = 0.0: expected a number > 0"),
+        (lambda: functions.shifted(functions.huber(1), [1.0, 0.0]), r"centre has shape \(2,\): expected \(1,\)"),
+        (lambda: functions.regularised(functions.huber(1), 0.0), r"mu = 0.0: expected a number > 0"),
+        (lambda: functions.regularised(functions.softplus(1), 1.0), r"softplus\(1\) is not least at the origin"),
+        (
+            lambda: functions.regularised(functions.shifted(functions.huber(1), [1.0]), 1.0),
+            r"shifted\(huber\(1\), \[1.0\]\) is not least at the origin",
+        ),
+        (lambda: functions.beside(), r"expected at least one function"),
+        (lambda: Function(np.sum, np.ones_like, 1, 1.0, 2.0, None, None, "h"), r"L = 1.0, mu = 2.0: expected L > 0"),
+        (
+            lambda: Function(np.sum, np.ones_like, 0, 1.0, 0.0, None, None, "h"),
+            r"d = 0: expected a number of coordinates >= 1",
+        ),
         (lambda: strategies.samples(3, 4), r"S = 4, M = 3: expected S <= M"),
         (lambda: strategies.samples(3, 0), r"S = 0: expected a whole number >= 1"),
         (lambda: strategies.orders(3, 4), r"S = 4, M = 3: expected S <= M"),
@@ -325,7 +315,7 @@ def test_noise_trees_are_adapted(n: int, d: int) -> None:
         (lambda: strategies.strongly_convex(1, 1.0, None), r"mu = None: expected a number"),  # type: ignore[arg-type]
     ],
 )
-def test_strategies_refuse_the_impossible(attempt: Callable[[], Any], message: str) -> None:
+def test_the_impossible_is_refused(attempt: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         attempt()
 
