@@ -14,13 +14,9 @@ import sympy
 
 from fedtheory import cli
 from fedtheory.bounds import worst_cases
-from fedtheory.bounds.fedbat import rounds as exact_fedbat
-from fedtheory.bounds.fedbcgd import runs as exact_fedbcgd
-from fedtheory.bounds.fedcom import runs as exact_fedcom
 from fedtheory.bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory.brackets import needed
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
-from fedtheory.simulations.exact import enumerated
 from fedtheory.simulations.exact.trace import round_in_numbers
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
@@ -153,97 +149,6 @@ def test_runs_satisfy_the_conditions_of_a_scene(name: str) -> None:
         given |= {"g0*": Fraction(2)}
         at = known(scene, clients, given, sigma)
         assert all(evaluated(form, at) >= 0 for form in scene.conditions.values()) is inside
-
-
-# FedBCGD, FedCOM, FedBAT
-
-
-def compared(scene: Scene, at: dict[str, Fraction], exact: Any, least: int = 3) -> None:
-    """The quantities of a scene are those of a run."""
-    constants = {"G_q"}  # given by an assumption, as sigma^2
-    symbols = [one for one in scene.means if isinstance(one, sympy.Symbol) and one.name not in constants]
-    for symbol in symbols:
-        assert evaluated(scene.means[symbol], at) == exact[symbol.name], symbol
-    assert len(symbols) >= least
-
-
-BENT = ((Fraction(1), Fraction(-1, 2), Fraction(2)), (Fraction(1, 2), Fraction(1, 4), Fraction(-2)))
-
-
-@pytest.mark.parametrize("K", [1, 2])
-@pytest.mark.parametrize(
-    ("name", "T", "noisy"),
-    [
-        ("thm1.step50.corrected", 1, True), ("thm1.step48.corrected", 2, True), ("thm1.step47.corrected", 2, False),
-        ("lemma15.corrected", 2, False), ("lemma18.corrected", 2, False), ("lemma14.corrected", 1, False),
-        ("lemma4.part1", 1, False),
-    ],
-)  # fmt: skip
-def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: int, noisy: bool, K: int) -> None:
-    statement, F = catalogue.find(f"fedbcgd.{name}"), Fraction
-    rounds, x, v, eta, lam, sigma = worst_cases.rounds("fedbcgd"), F(3, 2), F(1, 4), F(1, 7), F(1, 3), F(1, 2)
-    points = (F(-1), F(2)) if name in ("lemma15.corrected", "lemma18.corrected", "lemma14.corrected") else ()
-    run = exact_fedbcgd.BlockRound(
-        H=tuple(((h,),) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), beta=F(4), x=(x,), v=(v,),
-        points=tuple((a,) for a in points), sigma_sq=sigma**2 if noisy else F(0), N=1, K=K, T=T, eta=eta, lam=lam,
-        bend=tuple(bend for _, bend, _ in BENT),
-    )  # fmt: skip
-    numbers = {"M": F(2), "K": F(K), "T": F(T), "beta": F(4), "eta": eta, "lam": lam} | (
-        {} if noisy else {"sigma": F(0)}
-    )
-    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
-    given = {"x": x, "v": v, "g0*": BENT[0][2]} | {f"c{i}": slope(BENT[i], a) for i, a in enumerate(points)}
-    clients = {f"{i}.": client for i, client in enumerate(BENT)}
-    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.block_round(run))
-
-
-@pytest.mark.parametrize("name", ["lemmaD2.corrected", "lemmaD3.summed", "lemmaE2.corrected"])
-@pytest.mark.parametrize("tau", [1, 2])
-def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: int) -> None:
-    """Without gradient tracking, as in the first round."""
-    statement, F = catalogue.find(f"fedcom.{name}"), Fraction
-    rounds, w, eta, sigma = worst_cases.rounds("fedcom"), F(1, 4), F(1, 5), F(1, 2)
-    alike = name.startswith("lemmaD")
-    clients = (BENT[0], BENT[0]) if alike else BENT
-    run = exact_fedcom.Run(
-        h=tuple(h for h, _, _ in clients), b=tuple(b for _, _, b in clients), w0=w, sigma_sq=sigma**2, q=F(1), shared=False,
-        tau=tau, eta=eta, alpha=F(0), bend=tuple(bend for _, bend, _ in clients),
-    )  # fmt: skip
-    numbers = {"m": F(2), "tau": F(tau), "L": F(1), "q": F(1), "eta": eta}
-    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
-    own = {"": clients[0]} if alike else {f"{j}.": client for j, client in enumerate(clients)}
-    at = known(scene, own, {"w": w, "d0": F(0)}, sigma)
-    compared(scene, at, exact_fedcom.rows(run)[0], least=2)
-
-
-@pytest.mark.parametrize(
-    ("name", "tau", "K"),
-    [("eq38.corrected", 2, 2), ("eq57.corrected.sharp", 1, 1), ("eq71.corrected.sharp", 1, 2), ("eq79.corrected", 2, 2),
-     ("eq64.corrected", 2, 1), ("eq46.corrected", 2, 2), ("eq47.corrected", 2, 2)],
-)  # fmt: skip
-def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: int, K: int) -> None:
-    """In one coordinate, where the binarisation is exact; at the last step of a round."""
-    statement, F = catalogue.find(f"fedbat.{name}"), Fraction
-    rounds, w, eta, sigma = worst_cases.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
-    sampled = name in ("eq57.corrected.sharp", "eq64.corrected", "eq71.corrected.sharp")
-    run = enumerated.Run(
-        h=tuple((h,) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), p=(F(1, 2), F(1, 2)), w0=(w,),
-        rates=(eta,) * (2 * tau), tau=tau, steps=tau, noise=(((sigma,),) * 2, ((F(0),),) * 2), K=K if sampled else None,
-        bend=tuple((bend,) for _, bend, _ in BENT),
-    )  # fmt: skip
-    numbers = {"N": F(2), "K": F(K), "tau": F(tau), "L": F(1), "q": F(0), "eta_t": eta} | (
-        {"sigma": F(0)} if tau > 1 else {}
-    )
-    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
-    own = {f"{k}.": client for k, client in enumerate(BENT)}
-    given = {"w": w, "g0*": BENT[0][2]}
-    for k, (h, bend, b) in enumerate(BENT):  # the lowest points
-        lowest = -b / h if -b / h <= 0 else -b / (h + bend)
-        given |= {f"f{k}*": value(BENT[k], lowest), f"w{k}*": lowest}
-    at = known(scene, own, given, sigma)
-    row = exact_fedbat.measured(run)[-1]
-    exact = {name: one[0] if isinstance(one, list) else one for name, one in row.items()}
-    compared(scene, at, exact, least=1)
 
 
 @pytest.mark.parametrize("paper", catalogue.names())
