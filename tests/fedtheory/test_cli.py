@@ -263,13 +263,6 @@ def test_json_stays_json_whatever_the_numbers(call, monkeypatch) -> None:
     }
 
 
-def test_json_of_a_witness_with_a_run_that_never_arrives(call) -> None:
-    """A learning rate that has no accuracy is infinitely far below: so says a witness of the paper's own tables."""
-    status, out, _ = call("verify", "sfl.nn.clip", "--json")
-    (found,) = strict(out)
-    assert status == 0 and found["verdict"] == "refuted" and '"inf"' in out
-
-
 def test_json_of_numbers_beyond_all_floats(call) -> None:
     """A bound where it divides by zero, and a step size that nothing limits."""
     status, out, _ = call("bound", "sfl.eq46", "L=1", "sigma=1", "zeta_star=1", "D=1", "M=1", "S=2", "K=5", "R=9",
@@ -342,27 +335,6 @@ def test_simulate_with_the_learning_rates_of_the_theorem(call) -> None:
         for more in (["gamma=theorem"], ["gamma=80"], [])
     )
     assert word == pytest.approx(number, rel=1e-9) and abs(word / without - 1) > 1e-6
-
-
-def test_verify_on_a_file_of_ones_own(call, tmp_path) -> None:
-    """A LIBSVM file in the true format: the bounds of every paper are held against runs on it, no other evidence is."""
-    rng = np.random.default_rng(0)
-    rows = [
-        f"{label:+d} " + " ".join(f"{j}:{rng.normal() + 0.3 * label:.4f}" for j in range(1, 6))
-        for label in rng.choice([-1, 1], 200)
-    ]
-    path = tmp_path / "mine.libsvm"
-    path.write_text("\n".join(rows) + "\n")
-    ids = ["sfl.thm2.nonconvex", "fedcom.thmD4.corrected", "fedbcgd.thm1.nonconvex.corrected", "fedbcgd.lemma1"]
-    status, out, _ = call("verify", *ids, "--data", str(path), "--json")
-    found = json.loads(out)
-    assert status == 0 and [c["id"] for c in found] == ids[:3]
-    for c in found:
-        (only,) = c["evidence"]
-        assert only["kind"] == "run" and only["verdict"] == "tested" and "mine.libsvm" in only["says"]
-        assert c["slack"] > 1
-    _, out, _ = call("verify", "sfl.thm2.nonconvex", "--data", str(path))
-    assert "by runs on" in out and "alone" in out
 
 
 def test_installed_command_and_pipe_without_progress() -> None:
