@@ -28,7 +28,7 @@ def exactly(id_: str, values: dict[str, float]) -> dict[str, sympy.Expr]:
     at = {symbols[name]: sympy.Rational(value) for name, value in values.items()}
     counts = {s: value for s, value in at.items() if s.is_integer}
     found = {t.name: t.value.subs(counts).doit().evalf(30, subs=at) for t in claim.terms}
-    return {name: sympy.S.Zero if value == 0 else value for name, value in found.items()}  # 0 without a precision, too
+    return {name: value if float(value) else sympy.S.Zero for name, value in found.items()}  # 0 without a precision, too
 
 
 @pytest.mark.dear
