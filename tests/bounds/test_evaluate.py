@@ -28,7 +28,8 @@ def exactly(id_: str, values: dict[str, float]) -> dict[str, sympy.Expr]:
     at = {symbols[name]: sympy.Rational(value) for name, value in values.items()}
     counts = {s: value for s, value in at.items() if s.is_integer}
     found = {t.name: t.value.subs(counts).doit().evalf(30, subs=at) for t in claim.terms}
-    return {name: value if float(value) else sympy.S.Zero for name, value in found.items()}  # 0 without a precision, too
+    # an exact zero may be left without a precision
+    return {name: sympy.S.Zero if abs(value) < 1e-150 else value for name, value in found.items()}
 
 
 @pytest.mark.dear
