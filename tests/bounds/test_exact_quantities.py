@@ -6,12 +6,13 @@ import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fedtheory.bounds.fedbcgd.runs import BlockRound, assignments, block_round, constants, curvatures
+from fedtheory.bounds.fedbcgd.runs import BlockRound, advanced, assignments, block_round, constants, curvatures
 from fedtheory.bounds.fedcom.runs import Run, minimum, rows
 from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
 from fedtheory.simulations import expectation
@@ -110,6 +111,37 @@ def test_outcomes_of_fedcom_give_what_moments_give(name: str) -> None:
 def test_outcomes_of_fedbcgd_give_what_moments_give(name: str) -> None:
     r = ROUNDS[name]
     assert dict(block_round(r)) == dict(block_round(replace(r, bend=(F(0),) * r.M)))
+
+
+# One round after another
+
+AFTER = {"tracking_next": "tracking_sq", "gap_next": "gap_r", "next_move_sq": "move_sq"}
+AFTER |= {"grad_sq": "grad_sq_prev", "drift_mean": "drift_mean_prev", "mean_grad_sq_sum": "mean_grad_sq_prev"}
+
+
+@pytest.mark.parametrize("name", ["two clients, two rounds", "the same coin, damped", "three clients"])
+def test_what_is_after_a_round_of_fedcom_is_before_the_next(name: str) -> None:
+    found = rows(RUNS[name])
+    for first, second in pairwise(found):
+        for after, before in AFTER.items():
+            assert first[after] == second[before], after
+        sums = {"drift_total": "drift_mean", "grad_sq_total": "grad_sq"}
+        for total, one in sums.items():
+            factor = RUNS[name].tau if total == "grad_sq_total" else 1
+            assert second[total] == first[total] + factor * second[one], total
+
+
+@pytest.mark.parametrize("lam", [F(0), HALF])
+@pytest.mark.parametrize("points", [(), vectors(0, 1, 2)])
+def test_what_is_after_a_round_of_fedbcgd_is_before_the_next(points: Any, lam: Fraction) -> None:
+    """In the mean over the states, one for each sample of clients."""
+    r = replace(LINE, points=points, lam=lam, sigma_sq=F(0))
+    found, states = block_round(r), advanced(r)
+    assert states is not None and len(states) == 3 and sum(states.values()) == 1
+    after = {"gap_next": "gap", "dist_next": "dist_sq", "v_next_sq": "v_sq"} | ({"lag_next": "lag"} if points else {})
+    for next_, before in after.items():
+        assert found[next_] == sum(block_round(state)[before] * chance for state, chance in states.items()), next_
+    assert advanced(replace(LINE, lam=lam)) is None  # noise enters the round
 
 
 # Exact expectations of the engine
