@@ -115,24 +115,6 @@ def test_what_is_sharper_than_the_slack_is_refuted(id_: str) -> None:
         assert check(divided(statement, found.slack * 0.99)).status is Status.TESTED
 
 
-@pytest.mark.parametrize(
-    ("id_", "term"),
-    [
-        ("fedbat.lemma1", "contraction"),
-        ("fedbat.eq25.corrected", "contraction"), ("fedbat.eq57.corrected", "contraction"),
-        ("fedbat.lemma7", "divergence"), ("fedbat.lemma7", "noise"), ("fedbat.lemma7", "jump"),
-        ("fedbat.eq71.corrected", "jump"), ("fedbat.eq75", "jump"), ("fedbat.eq78", "divergence"),
-        ("fedbat.eq78", "noise"), ("fedbat.eq82", "noise"),
-    ],
-)  # fmt: skip
-def test_a_term_is_needed(id_: str, term: str) -> None:
-    """A tenth of it is too little."""
-    statement = catalogue.find(id_)
-    assert isinstance(statement.claim, Bound)
-    found = check(replace(statement, claim=statement.claim.scaled(Rational(1, 10), term), also=()))
-    assert found.status is Status.REFUTED
-
-
 EQUALITIES = [*(f"fedbat.eq{n}" for n in (24, 31, 32, 35, 39, 45, 56, 61, 63, 77, 81)), "sfl.step.eq28"]
 
 

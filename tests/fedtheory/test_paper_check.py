@@ -22,7 +22,7 @@ from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import mathml
-from fedtheory.theory.statement import Evidence, Form, Severity, Status, Verdict
+from fedtheory.theory.statement import Evidence, Severity, Status, Verdict
 from fedtheory.verification import Checked, by_severity, errors, evidence, roots, seen_to_fail, verify
 
 ROOT = Path(__file__).parents[2]
@@ -143,27 +143,7 @@ def test_every_piece_of_evidence_has_been_seen_to_fail(part: int) -> None:
     assert [key for key, what in seen.items() if what is None and key not in beside] == []
 
 
-def rows_of(text: str, cells: int) -> list[str]:
-    """The ids of a table's rows by their number of cells: no stray pipe breaks a table."""
-    rows = [line for line in text.splitlines() if re.match(r"\| `[A-Za-z0-9_.]+` \|", line)]
-    return [line.split("`")[1] for line in rows if len(re.findall(r"(?<!\\)\|", line)) == cells + 1]
-
-
-def test_every_statement_has_a_row_and_every_link_a_file() -> None:
-    main = (ROOT / "paper_check.md").read_text()
-    in_order = {
-        paper: [s.id for form in get_args(Form) for s in catalogue.statements(paper) if s.form == form]
-        for paper in catalogue.papers()
-    }
-    assert rows_of(main, 4) == [id_ for ids in in_order.values() for id_ in ids]
-    constants, theorems = 0, 0
-    for paper, ids in in_order.items():
-        text = (ROOT / "paper_check" / f"{paper}.md").read_text()
-        assert rows_of(text, 10) == ids
-        best, in_coq = set(rows_of(text, 6)), set(rows_of(text, 5))
-        assert {*best, *in_coq} < set(ids)
-        constants, theorems = constants + len(best), theorems + len(in_coq)
-    assert constants > 100 and theorems > 200
+def test_every_link_of_the_paper_check_leads_somewhere() -> None:
     for name in texts():
         text = (ROOT / name).read_text()
         anchors = {anchor(heading) for heading in re.findall(r"^##+ (.*)$", text, flags=re.M)}
