@@ -125,9 +125,13 @@ def test_what_is_after_a_round_of_fedcom_is_before_the_next(name: str) -> None:
     for first, second in pairwise(found):
         for after, before in AFTER.items():
             assert first[after] == second[before], after
-        sums = {"drift_total": "drift_mean", "grad_sq_total": "grad_sq"}
-        for total, one in sums.items():
-            factor = RUNS[name].tau if total == "grad_sq_total" else 1
+        assert first["descent"] == first["gap_next"] - first["gap_r"]
+        tau = RUNS[name].tau
+        for total, one, factor in (
+            ("drift_total", "drift_mean", 1),
+            ("grad_sq_total", "grad_sq", tau),
+            ("direction_total", "direction_sq", tau),
+        ):
             assert second[total] == first[total] + factor * second[one], total
 
 
@@ -142,6 +146,8 @@ def test_what_is_after_a_round_of_fedbcgd_is_before_the_next(points: Any, lam: F
     for next_, before in after.items():
         assert found[next_] == sum(block_round(state)[before] * chance for state, chance in states.items()), next_
     assert advanced(replace(LINE, lam=lam)) is None  # noise enters the round
+    if not lam:
+        assert found["grad_sq_z"] == found["grad_sq_x"] > 0  # z = x
 
 
 # Exact expectations of the engine
