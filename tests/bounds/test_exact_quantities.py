@@ -257,6 +257,8 @@ def test_a_state_of_fedbcgd() -> None:
     by_hand |= {"grad_sq_z": 0, "grad_sq_clients": 4, "mean_grad_sq": 2}  # 1 + 1, 1 - 1
     by_hand |= {"C_prev": 5, "lag": 2, "Xi": 5}  # c_i = 2, 2; grad f_i(x*) = 1, -1; grad f_i(x) = 2, 0
     assert {key: found[key] for key in by_hand} == by_hand
+    one_step = block_round(replace(r, T=1))  # gradients 2 and 0
+    assert one_step["grad_sq_steps"] == 4 and one_step["local_sum_sq"] == 2**2
     known = constants(r)
     assert known["G_squared"] == 1 and known["mu"] == 1 and known["S"] == 1
 

@@ -31,10 +31,12 @@ from fedtheory.theory.fedcom.algorithms import Q, S, delta_j, j, w
 from fedtheory.theory.listing import Each, End, Function, Line, Listing, Name, Number, Total, call, do, let, loop
 from fedtheory.theory.proofs.mutation import mutations
 from fedtheory.theory.sfl.algorithms import SEQUENTIAL, r, x, x_m
-from fedtheory.theory.statement import Relations, Statement, Status, Verdict
+from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict
 from fedtheory.verification import evidence
 
-EVIDENCE = {(e.statement, e.kind): e for paper in catalogue.papers() for e in evidence(paper)}
+EVIDENCE: dict[tuple[str, str], Evidence] = {
+    (e.statement, e.kind): e for paper in catalogue.papers() for e in evidence(paper)
+}
 LISTINGS = [id_ for id_, kind in EVIDENCE if kind == "run" and isinstance(catalogue.find(id_).claim, Listing)]
 
 
