@@ -206,12 +206,12 @@ def test_outside_the_conditions_nothing_is_compared() -> None:
     assert list(fedcom.cases(run, to)) and fedcom.ROUNDS.tightest(run, to) is not None
     # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
     for changed in (dict(eta=F(1)), dict(h=(F(2),)), dict(law="biased"), dict(alpha=F(1, 2))):
-        assert not list(fedcom.cases(replace(run, **changed), to))  # type: ignore[arg-type]
+        assert not list(fedcom.cases(replace(run, **changed), to))
     (block,) = fedbcgd.form_of(catalogue.find("fedbcgd.lemma15.corrected"))
     start = next(r for r in fedbcgd.family(block, False) if any(fedbcgd.cases(fedbcgd.Instance(r), block)))
     too_large, of_fedbcgd_alone, concave = dict(eta=F(1)), dict(points=()), dict(H=(((F(-1),),),) * start.M)
-    for changed in (too_large, of_fedbcgd_alone, concave):  # type: ignore[assignment]
-        other = replace(start, **changed)  # type: ignore[arg-type]
+    for changed in (too_large, of_fedbcgd_alone, concave):
+        other = replace(start, **changed)
         assert fedbcgd.ROUNDS.tightest(fedbcgd.Instance(other), block) is None
     (to_1, *_), (to_3, *_) = (fedbat.form_of(catalogue.find(f"fedbat.lemma{n}")) for n in (1, 3))
     learned = next(r for r in fedbat.drawn("C", True, False, 120) if list(fedbat.cases(r, to_1)))
@@ -311,7 +311,7 @@ def test_relations_of_every_kind() -> None:
     assert check(eq28.with_claim(at_most(grad_sq, nothing=0))).status is Status.REFUTED
     assert isinstance(eq49.claim, Bound) and check(eq49).status is Status.TESTED
     for sign in (">=", "="):
-        assert check(eq49.with_claim(replace(eq49.claim, sign=sign))).status is Status.REFUTED  # type: ignore[arg-type]
+        assert check(eq49.with_claim(replace(eq49.claim, sign=sign))).status is Status.REFUTED
 
 
 def claiming(id_: str, claim: Any) -> Callable[[], Any]:

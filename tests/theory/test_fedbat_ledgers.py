@@ -1,4 +1,4 @@
-"""The FedBAT proofs: what they prove, where the printed ones break, and that they read what they rest on."""
+"""The FedBAT proofs read what they rest on."""
 
 from __future__ import annotations
 
