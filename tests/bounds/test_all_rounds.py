@@ -205,12 +205,14 @@ def test_outside_the_conditions_nothing_is_compared() -> None:
     (run, *_) = fedcom.family(to, False)
     assert list(fedcom.cases(run, to)) and fedcom.ROUNDS.tightest(run, to) is not None
     # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
-    for changed in (dict(eta=F(1)), dict(h=(F(2),)), dict(law="biased"), dict(alpha=F(1, 2))):
+    outside: list[dict[str, Any]] = [dict(eta=F(1)), dict(h=(F(2),)), dict(law="biased"), dict(alpha=F(1, 2))]
+    for changed in outside:
         assert not list(fedcom.cases(replace(run, **changed), to))
     (block,) = fedbcgd.form_of(catalogue.find("fedbcgd.lemma15.corrected"))
     start = next(r for r in fedbcgd.family(block, False) if any(fedbcgd.cases(fedbcgd.Instance(r), block)))
-    too_large, of_fedbcgd_alone, concave = dict(eta=F(1)), dict(points=()), dict(H=(((F(-1),),),) * start.M)
-    for changed in (too_large, of_fedbcgd_alone, concave):
+    # too large a step, FedBCGD, and concave functions
+    outside = [dict(eta=F(1)), dict(points=()), dict(H=(((F(-1),),),) * start.M)]
+    for changed in outside:
         other = replace(start, **changed)
         assert fedbcgd.ROUNDS.tightest(fedbcgd.Instance(other), block) is None
     (to_1, *_), (to_3, *_) = (fedbat.form_of(catalogue.find(f"fedbat.lemma{n}")) for n in (1, 3))

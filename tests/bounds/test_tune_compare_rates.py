@@ -62,13 +62,6 @@ def test_two_terms_have_the_minimum_of_the_calculus(D: float, zeta_star: float, 
     assert found.best.value == pytest.approx(3 * D**2 / (best * R) + 1.8 * best**2 * zeta_star**2, rel=1e-9)
 
 
-def test_noise_and_optimisation_alone_balance_like_a_square_root() -> None:
-    """beta = zeta = 0 and L small: 3A/(x R) + 3 L x sigma^2/(MK) dominates; least at x = sqrt(A M K/(L R sigma^2))."""
-    found = tune("sfl.thm1.nonconvex", L=1e-6, beta=0.0, sigma=1.0, zeta=0.0, A=1e-6, M=1, K=1, R=100)
-    assert found.step_size == pytest.approx(sqrt(1e-6 / (1e-6 * 100)), rel=1e-5)
-    assert found.best.value == pytest.approx(2 * 3 * sqrt(1e-6 * 1e-6 / 100), rel=1e-5)
-
-
 def test_without_errors_the_largest_step_size_is_best() -> None:
     found = tune("sfl.thm1.strongly_convex", **{**STRONG, "sigma": 0.0, "zeta_star": 0.0})
     assert found.step_size == pytest.approx(1 / 6, rel=1e-12) and found.interval == pytest.approx((0.02, 1 / 6))

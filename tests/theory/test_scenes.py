@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -26,8 +27,9 @@ from fedtheory.theory.proofs.tight import NotSolved, positive_semidefinite, veri
 from fedtheory.theory.statement import F, Statement, X, at_least
 
 
-def cases_at(statement: Statement, numbers: dict[str, Fraction]) -> list[scenes.Case]:
-    return scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
+def cases_at(statement: Statement, numbers: Mapping[str, Fraction | int | str]) -> list[scenes.Case]:
+    given = {name: Fraction(value) for name, value in numbers.items()}
+    return scenes.cases_at(statement, worst_cases.rounds(statement.paper), given)
 
 
 Clients = dict[str, tuple[Fraction, Fraction, Fraction]]  # h, bend, b: h y^2/2 + bend max(y, 0)^2/2 + b y
@@ -180,9 +182,7 @@ def test_a_kept_bracket_that_is_changed_is_refused() -> None:
 def best(id_: str, term: str, **numbers: str) -> Best:
     """The best factor of a term, solved now."""
     statement = catalogue.find(id_)
-    (case,) = scenes.cases_at(
-        statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
-    )
+    (case,) = cases_at(statement, numbers)
     return scenes.best(scenes.searches(statement, case)[term], "nowhere")
 
 
@@ -247,9 +247,7 @@ def test_numbers_that_do_not_fit_are_named() -> None:
         ({"M": 10**6, "K": 1, "L": 1, "eta": 1}, "1000000 clients, local steps or rounds: expected 64 at most"),
     ):
         with pytest.raises(ValueError, match=said):
-            scenes.cases_at(
-                statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
-            )
+            cases_at(statement, numbers)
     with pytest.raises(ValueError, match=r"sfl.lemma4: expected one of sfl.step.eq28"):
         cases_at(catalogue.find("sfl.lemma4"), {})
 
@@ -266,11 +264,7 @@ def test_a_run_has_no_lower_bounds_and_fedbcgd_plus_no_noise_of_several_steps() 
         verdict(theorem.with_claim(at_least(theorem.claim.quantity, **terms)))
     numbers = {"M": 2, "K": 2, "T": 2, "beta": 1, "eta": Fraction(1, 4)}
     with pytest.raises(ValueError, match="expected sigma=0 with several steps"):
-        scenes.cases_at(
-            catalogue.find("fedbcgd.lemma13.corrected"),
-            worst_cases.rounds(catalogue.find("fedbcgd.lemma13.corrected").paper),
-            {n: Fraction(v) for n, v in numbers.items()},
-        )
+        cases_at(catalogue.find("fedbcgd.lemma13.corrected"), numbers)
 
 
 def test_the_constant_of_an_assumption_is_read() -> None:
