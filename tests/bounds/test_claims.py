@@ -7,13 +7,14 @@ from fractions import Fraction
 
 import pytest
 import sympy
+from sympy import Eq, Ne
 
 from fedtheory.bounds.fedbat.rounds import ROUNDS
-from fedtheory.bounds.trials.cases import Case, ExactVector, compared, known_at, substituted
+from fedtheory.bounds.trials.cases import Case, ExactVector, compared, known_at, number, relations, root, substituted
 from fedtheory.bounds.trials.claims import exact, rescaled, unassumed
 from fedtheory.simulations.exact.rational import Fraction as Gmp
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Relations, Status
+from fedtheory.theory.statement import Relations, Status, Words
 
 
 def test_only_constants_that_nothing_gives_are_free() -> None:
@@ -71,3 +72,26 @@ def test_a_power_of_a_count_is_exact() -> None:
     x, k = sympy.Symbol("x"), sympy.Symbol("k", integer=True, positive=True)
     found = exact((1 - x) ** k - x)({"x": Gmp(1, 3), "k": Gmp(50)})
     assert found == Fraction(2, 3) ** 50 - Fraction(1, 3)
+
+
+def test_exact_vectors() -> None:
+    x, y = ExactVector((Fraction(3), Fraction(4))), ExactVector((Fraction(1, 2), Fraction(0)))
+    assert 0 + x == x and (x - y).entries == (Fraction(5, 2), 4)
+    assert abs(x) ** 2 == 25 and abs(x) == 5.0 and root(2) ** 2 == 2 and root(2) ** 3 == pytest.approx(2 * 2**0.5)
+    assert str(Fraction(1, 2) * y) == "(1/4, 0)"
+    with pytest.raises(ValueError, match="expected two vectors"):
+        x + 1
+
+
+def test_relations_of_numbers() -> None:
+    a, b = sympy.symbols("a b")
+    case = Case("here", {"a": Fraction(1), "b": Fraction(2)})
+    for status, several in (
+        (Status.TESTED, (Eq(2 * a, b), Ne(a, b), a < b, b > a, b >= a)),
+        (Status.REFUTED, (b <= a, b < a, a >= b)),
+    ):
+        for relation in several:
+            assert compared(Relations((relation,)), [case], "").status is status, relation
+    assert number(a / b, case) == Fraction(1, 2)
+    with pytest.raises(ValueError, match="expected relations"):
+        relations(Words("nothing"))

@@ -1,4 +1,4 @@
-"""The quantities of FedBAT's steps in fractions: by hand, against floats, and against runs of the algorithm."""
+"""The quantities of FedBAT's steps in fractions: when they are there, and by hand."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from fedtheory.bounds.fedbat.quantities import OF_CLIENTS
 from fedtheory.bounds.fedbat.rounds import measured
-from fedtheory.simulations.algorithms.fedbat import FedBAT
 from fedtheory.simulations.binarisation import law
-from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
-from fedtheory.simulations.problems.quadratic import Quadratic
 
 F = Fraction
 HALF = F(1, 2)
@@ -72,23 +68,6 @@ def test_fractions_in_fractions_out(name: str) -> None:
                 assert isinstance(number, int) if whole else isinstance(number, numbers.Rational), symbol
 
 
-def rough(run: EnumeratedRun) -> EnumeratedRun:
-    def low(v: Any) -> Any:
-        return tuple(map(low, v)) if isinstance(v, tuple) else float(v)
-
-    names = ("h", "b", "p", "w0", "rates", "noise")
-    given: dict[str, Any] = {name: low(getattr(run, name)) for name in names}
-    return replace(run, **given)
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_floats_against_fractions(name: str) -> None:
-    for row, exact in zip(measured.__wrapped__(rough(RUNS[name])), measured(RUNS[name]), strict=True):  # equal keys
-        assert set(row) == set(exact)
-        for symbol, value in exact.items():
-            np.testing.assert_allclose(row[symbol], np.array(value, dtype=float), rtol=1e-9, atol=1e-12, err_msg=symbol)
-
-
 def test_what_is_there_when() -> None:
     """Symbols of the sample where clients are sampled, of the minimum where there is one, of synchronisation where it is."""
     rows = {name: measured(run) for name, run in RUNS.items()}
@@ -126,99 +105,6 @@ def test_one_binarisation(w: Any) -> None:
     found = dict(zip(map(tuple, end.spread(outcomes).T), outcomes.chances, strict=True))
     alpha = F(max(map(abs, w)))
     assert len(found) == len(outcomes.chances) and found == ({y: c for c, y in law(w, alpha)} if alpha else {w: 1})
-
-
-# --- The algorithm itself --------------------------------------------------------------------------------------------
-
-
-class Noisy:
-    """A run's quadratics, with its noise."""
-
-    def __init__(self, run: EnumeratedRun) -> None:
-        H = np.array([np.diag([float(v) for v in row]) for row in run.h])
-        b = np.array([[float(v) for v in row] for row in run.b])
-        alike = len(set(run.p)) == 1
-        self.quadratic = Quadratic(H, b, weights=None if alike else np.array([float(v) for v in run.p]))
-        self.noise = [np.array(part, dtype=float) for part in run.noise]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.quadratic, name)
-
-    def gradient(self, x: np.ndarray, client: np.ndarray, draw: Draw) -> np.ndarray:
-        """The sign of the noise is the client's, one for all coordinates."""
-        sign = np.where(draw.uniform(1) < 0.5, 1.0, -1.0)
-        constant, slope = (part[client] for part in self.noise)
-        return self.quadratic.gradient(x, client, draw) + sign * (constant + slope * x)
-
-
-COUNT = 20_000
-OF_ALGORITHM = {
-    "three clients, weighted": a_run(
-        [(1, HALF), (F(1, 4), 1), (1, 1)], [(1, 0), (-1, 2), (0, -1)], (1, -1), 1, 2, p=(F(1, 2), F(1, 3), F(1, 6))
-    ),
-    "weighted, two steps, two rounds": replace(RUNS["weighted"], rates=(HALF,) * 6, steps=4),
-    "noise, weighted, falling": replace(RUNS["noise"], rates=falling(HALF, 4, 4)),
-    "one of two, noise": RUNS["one of two, noise"],
-    "two of three": RUNS["two of three"],
-    "three coordinates": RUNS["three coordinates"],
-}
-
-
-def models(run: EnumeratedRun, **settings: Any) -> np.ndarray:
-    """The server's models after the run's steps, (COUNT, d), by the algorithm."""
-    falls = run.rates[0] / run.rates[1] - 1  # 1 over what the learning rates fall by
-    given: dict[str, Any] = {"K": run.K, "phi": 0.0, "step_size": "max", "gamma": float(1 / falls) if falls else None}
-    algorithm = FedBAT(run.tau, float(run.rates[0]), **(given | settings))
-    problem: Any = Noisy(run)
-    x = np.tile(np.array([float(v) for v in run.w0]), (1, COUNT, 1))
-    eta = np.full((1, 1, 1), float(run.rates[0]))
-    for r in range(run.steps // run.tau):
-        x = algorithm.round(problem, x, eta, Draws.of_seeds(np.arange(COUNT), r), lambda *_: None, {})
-    return np.asarray(x[0])
-
-
-def errors(run: EnumeratedRun, w: np.ndarray) -> list[float]:
-    """How many standard errors the mean model, E F(w_T) and E||w_T - w*||^2 are from the exact ones."""
-    problem: Any = Noisy(run)
-    row = measured(run)[-1]
-    star = np.linalg.solve(*(part if part.ndim == 2 else -part for part in problem.mean))
-    pairs = [*zip(w.T, row["w_mean"], strict=True), (problem.value(w), row["F_bar_next"])]
-    pairs.append((((w - star) ** 2).sum(-1), row["Delta_next"]))
-    out = []
-    for seen, exact in pairs:
-        width = seen.std(ddof=1) / np.sqrt(len(seen))
-        out.append(abs(seen.mean() - float(exact)) / width if width > 1e-12 else abs(seen.mean() - float(exact)) * 1e9)
-    return out
-
-
-@pytest.mark.parametrize("name", OF_ALGORITHM)
-def test_against_the_algorithm(name: str) -> None:
-    """Within 3.5 standard errors, at fixed seeds: for a true mean that fails once in 2000 times."""
-    run = OF_ALGORITHM[name]
-    assert run.steps % run.tau == 0
-    assert max(errors(run, models(run))) < 3.5
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("weighted, two steps, two rounds", {"sent": "printed"}),  # the result of one step less
-        ("noise, weighted, falling", {"gamma": None}),
-        ("two of three", {"K": 3}),
-    ],
-)
-def test_another_algorithm_is_told_apart(name: str, settings: dict[str, Any]) -> None:
-    run = OF_ALGORITHM[name]
-    assert max(errors(run, models(run, **settings))) > 6
-
-
-def test_another_problem_is_told_apart() -> None:
-    """Shares alike in place of the weights; noise of half the size."""
-    run = OF_ALGORITHM["weighted, two steps, two rounds"]
-    assert max(errors(run, models(replace(run, p=(HALF, HALF))))) > 6
-    run = OF_ALGORITHM["one of two, noise"]
-    quieter = tuple(tuple(tuple(v / 2 for v in row) for row in part) for part in run.noise)
-    assert max(errors(run, models(replace(run, noise=quieter)))) > 6
 
 
 def test_a_function_that_is_no_quadratic() -> None:

@@ -184,53 +184,30 @@ def test_the_chosen_learning_rates_are_those_of_table_8():
             assert cell.setup.algorithm["eta"] == table.settings["values used"][row["lr"]]
 
 
-def test_settings_of_the_authors_code():
-    followed = {
-        name: {key: {summary(c.setup).get(key) for c in built(f"{name}, as released").cells} for key in keys}
-        for name, keys in {
-            "sfl.table3": (
-                "algorithm.name",
-                "network.order",
-                "network.weights",
-                "every",
-                "network.crop",
-                "data.partition",
-            ),
-            "fedbcgd.table2": ("algorithm.lam", "network.clip", "network.weight_decay", "network.crop"),
-            "fedcom.fig6": ("algorithm.compressor", "network.weight_decay"),
-            "fedbat.table1": (
-                "algorithm.name",
-                "data.partition_seed",
-                "algorithm.clamp",
-                "network.weights",
-                "data.partition",
-            ),
-        }.items()
-    }
-    assert followed == {
-        "sfl.table3": {
-            "algorithm.name": {"FedAvg", "SFL"},
-            "network.order": {"whole epochs"},
-            "network.weights": {"sizes", None},
-            "every": {4},
-            "network.crop": {4, None},
-            "data.partition": {"exdir_capped"},
-        },
-        "fedbcgd.table2": {
-            "algorithm.lam": {0.0, 0.45},
-            "network.clip": {None, 10.0},
-            "network.weight_decay": {0.001},
-            "network.crop": {4},
-        },
-        "fedcom.fig6": {"algorithm.compressor": {None, "Rounding(s=127)"}, "network.weight_decay": {1e-4}},
-        "fedbat.table1": {
-            "algorithm.name": {"FedAvg", "FedBAT"},
-            "data.partition_seed": {1234},
-            "algorithm.clamp": {None, (0.0005, 0.05)},
-            "network.weights": {"batches"},
-            "data.partition": {"iid", "dirichlet_capped", "quantity_in_turn"},
-        },
-    }
+@pytest.mark.parametrize(
+    ("name", "key", "values"),
+    [
+        ("sfl.table3", "algorithm.name", {"FedAvg", "SFL"}),
+        ("sfl.table3", "network.order", {"whole epochs"}),
+        ("sfl.table3", "network.weights", {"sizes", None}),
+        ("sfl.table3", "every", {4}),
+        ("sfl.table3", "network.crop", {4, None}),
+        ("sfl.table3", "data.partition", {"exdir_capped"}),
+        ("fedbcgd.table2", "algorithm.lam", {0.0, 0.45}),
+        ("fedbcgd.table2", "network.clip", {None, 10.0}),
+        ("fedbcgd.table2", "network.weight_decay", {0.001}),
+        ("fedbcgd.table2", "network.crop", {4}),
+        ("fedcom.fig6", "algorithm.compressor", {None, "Rounding(s=127)"}),
+        ("fedcom.fig6", "network.weight_decay", {1e-4}),
+        ("fedbat.table1", "algorithm.name", {"FedAvg", "FedBAT"}),
+        ("fedbat.table1", "data.partition_seed", {1234}),
+        ("fedbat.table1", "algorithm.clamp", {None, (0.0005, 0.05)}),
+        ("fedbat.table1", "network.weights", {"batches"}),
+        ("fedbat.table1", "data.partition", {"iid", "dirichlet_capped", "quantity_in_turn"}),
+    ],
+)
+def test_settings_of_the_authors_code(name: str, key: str, values: set[Any]) -> None:
+    assert {summary(cell.setup).get(key) for cell in built(f"{name}, as released").cells} == values
 
 
 # ---------------------------------------------------------------------------------------------------- built

@@ -13,8 +13,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from fedtheory.bounds.browser import curves, following, sliders, tied, with_tied
-from fedtheory.bounds.evaluation import BoundValue, evaluate, has_terms, in_domain
+from fedtheory.bounds.browser import curves, following, sliders, with_tied
+from fedtheory.bounds.evaluation import BoundValue, evaluate, has_terms
 from fedtheory.bounds.sfl import ARENAS
 from fedtheory.bounds.trials.arena import confront, constants_for
 from fedtheory.drawing import committed
@@ -28,7 +28,7 @@ from fedtheory.tasks import Workshop
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Evidence, Statement, Status, Verdict
 from fedtheory.verification import Checked, verify
-from tests.fedtheory.browser import chromium
+from tests.bounds.points import random_points
 
 VERIFIED = ("sfl.lemma9", "sfl.lemma4.sum", "sfl.eq54")  # put to their evidence for these tests
 MEASURED = [a for a in ARENAS if a.statement == "sfl.eq54"]  # by exact expectation and by seeds
@@ -46,12 +46,6 @@ EVERY = (
     "networks",
 )  # pages
 THEOREM = "sfl.thm1.strongly_convex"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -100,23 +94,6 @@ def explore(explorer: Page, id_: str, **more: Any) -> None:
         "hash => { history.replaceState(null, '', hash); dispatchEvent(new HashChangeEvent('hashchange')) }",
         "#" + urlencode({"id": id_, **more}),
     )
-
-
-def random_points(statement: Statement, number: int, seed: int) -> list[dict[str, float]]:
-    """Values of the symbols that have sliders: anywhere on them, so mostly outside the conditions."""
-    rng, moved, symbols = np.random.default_rng(seed), sliders(statement), catalogue.symbols(statement)
-    points: list[dict[str, float]] = []
-    for _ in range(1000):
-        values = {}
-        for s in moved:
-            x = float(s.low * (s.high / s.low) ** rng.uniform())
-            values[s.symbol.name] = max(1.0, float(round(x))) if s.symbol.sympy.is_integer else x
-        whole = with_tied(statement, values)
-        if all(in_domain(symbols[name], np.array(whole[name])) for name in tied(statement)):
-            points.append(values)
-        if len(points) == number:
-            return points
-    raise ValueError(f"{statement.id}: 1000 random points, {len(points)} within the domains of the tied symbols")
 
 
 def assert_close(found: Any, expected: Any, told: str) -> None:
@@ -168,17 +145,6 @@ def test_every_bound_is_shown_with_these_numbers(explorer: Page, fifth: int) -> 
         ours = evaluate(s.id, strict=False, **with_tied(s, values))
         assert_close(numbers_of(rows), numbers_in(ours), s.id)
         assert failing == [v.split(" is violated")[0] for v in ours.violations], s.id
-
-
-def test_every_bound_opens_inside_its_conditions(explorer: Page) -> None:
-    explore(explorer, THEOREM)
-    outside = explorer.evaluate(
-        """Object.entries(FEDTHEORY.bounds).filter(([id, bound]) => {
-            const start = Object.fromEntries(bound.symbols.map(l => [l.name, l.start]));
-            return !explorer.evaluate(id, start).admissible;
-        }).map(([id]) => id)"""
-    )
-    assert outside == []
 
 
 def curve(explorer: Page, label: str) -> list[tuple[float, float]]:

@@ -15,19 +15,13 @@ from fedtheory import plugins
 from fedtheory.bounds.trials import theorems
 from fedtheory.confrontation import Confrontation
 from fedtheory.paper import Delta, F, K, L, R, X, eta, gap, h, mu, noise, paper, sigma, smooth, strongly_convex_mean
-from fedtheory.simulations import data
 from tests import forked
 from tests.fedtheory.test_own_paper import FedAnchor
 
 HOUSE = Path(__file__).parents[2]
 SFL, PFL, SCAFFOLD = (ft.algorithms[name] for name in ("SFL", "PFL", "SCAFFOLD"))
+pytestmark = pytest.mark.usefixtures("elsewhere")
 KINDS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-
-
-@pytest.fixture
-def call(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.chdir(tmp_path)
-    return command
 
 
 @pytest.fixture
@@ -239,27 +233,23 @@ def test_seeds_by_their_numbers(call: Any) -> None:
         assert status == 2 and err.count("\n") == 1, (wrong, err)
 
 
-def test_weights_keep_a_theorem_about_equal_ones_away() -> None:
-    dataset = data.scaled(ft.load("breast_cancer"))
-    problem = ft.problems["logistic"](
-        dataset, ft.partitions.dirichlet(dataset.labels, M=3, alpha=0.3, seed=0), 0.1, weights="sizes"
-    )
-    with pytest.raises(ValueError, match="counts all clients alike"):
-        ft.confront(problem, [PFL(K=2, eta=1)])
-
-
 def test_verify_on_data_takes_the_same_settings(call: Any, table: str) -> None:
-    ids = ["sfl.thm2.nonconvex", "sfl.thm1.strongly_convex", "fedbat.thm1.corrected"]
+    others = ["fedcom.thmD4.corrected", "fedbcgd.thm1.nonconvex.corrected"]
+    ids = ["sfl.thm2.nonconvex", "sfl.thm1.strongly_convex", "fedbat.thm1.corrected", *others, "fedbcgd.lemma1"]
     own = ["--data", table, "--partition", "dirichlet", "--clients", "6", "alpha=0.3", "rounds=60", "seeds=3"]
     status, out, err = call("verify", *ids, *own, "target=label", "regularisation=1e-3", "--json")
     found = {c["id"]: c["evidence"][0] for c in json.loads(out)}
     assert (status, err) == (0, "") and found["sfl.thm2.nonconvex"]["verdict"] == "tested"
-    assert "M=6" in found["sfl.thm2.nonconvex"]["says"]
+    assert "M=6" in found["sfl.thm2.nonconvex"]["says"] and "mine" in found["sfl.thm2.nonconvex"]["says"]
+    assert {*found} == {*ids} - {"fedbcgd.lemma1"}, "what is no bound on runs is left out"
+    assert {c["evidence"][0]["kind"] for c in json.loads(out)} == {"run"}
+    assert [found[id_]["verdict"] for id_ in others] == ["open", "tested"]
+    assert "it needs clients with the same function" in found[others[0]]["says"]
     assert found["sfl.thm1.strongly_convex"]["verdict"] == "open"
     assert "it needs R >= " in found["sfl.thm1.strongly_convex"]["says"]
     assert found["fedbat.thm1.corrected"]["says"].endswith("all clients take part; here 4 of 6 do")
     more = call("verify", "fedbat.thm1.corrected", *own, "K=6", "target=label", "regularisation=0.1")[1]
-    assert "fedbat.thm1.corrected: tested" in more
+    assert "fedbat.thm1.corrected: tested" in more and "by runs on" in more and "alone" in more
 
 
 def test_verify_refuses_settings_without_an_effect(call: Any, table: str) -> None:

@@ -21,10 +21,10 @@ from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent
 from fedtheory.theory.statement import Evidence, EvidenceKind, Status, Verdict
 from fedtheory.verification import Checked
+from tests.theory.coq_files import needs_coq
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ("fedbat", "fedbcgd", "fedcom", "sfl")
-needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
 
 TRUE = Sequent((("x", "positive"), ("y", "positive")), ("x <= y",), "x**2 <= y**2")
 OTHER = Sequent((("x", "count"),), (), "1 / x <= 1")

@@ -20,7 +20,6 @@ from fedtheory.site.layered import layered
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Evidence, Status, Verdict
 from fedtheory.verification import Checked
-from tests.fedtheory.browser import chromium
 
 PAPERS = list(catalogue.papers())
 
@@ -95,12 +94,6 @@ def test_what_rests_on_a_refuted_statement_is_hatched() -> None:
     assert not infected & {"sfl.lemma9", "sfl.eq54.corrected", "sfl.step.eq49"}
     assert "✗" in nodes["sfl.lemma9"].label and "rests on a refuted statement" in nodes["sfl.eq54"].says
     assert not any(node.infected for node in drawn("sfl").nodes)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture

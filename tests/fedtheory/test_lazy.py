@@ -15,6 +15,8 @@ OTHERS = [
     "fedtheory.bounds.fedbcgd",
     "fedtheory.bounds.fedcom",
 ]
+CHECKS, ENGINE = "fedtheory.theory.sfl.checks", "fedtheory.simulations.engine"
+PROOFS_AND_RUNS = [*OTHERS, CHECKS, ENGINE, "fedtheory.bounds.trials", "z3", "scipy"]
 BOUND = "bound sfl.thm1.strongly_convex mu=1 L=1 M=4 K=2 R=1000 sigma=1 zeta_star=1 D=1 eta_tilde=0.01"
 SCRIPT = """
 import sys
@@ -39,48 +41,14 @@ def loaded(command: str) -> set[str]:
     [
         (
             "simulate quadratic SFL eta=0.1 rounds=3 K=2",
-            ["fedtheory.simulations.engine"],
+            [ENGINE],
             ["sympy", "fedtheory.bounds", "fedtheory.figures.sfl", "torch", "numba"],
         ),
-        (
-            "list --paper sfl",
-            ["fedtheory.theory.sfl"],
-            [*OTHERS, "fedtheory.theory.sfl.checks", "fedtheory.bounds", "fedtheory.simulations.engine", "scipy"],
-        ),
-        (
-            "show sfl.thm1.strongly_convex",
-            ["fedtheory.theory.sfl"],
-            [
-                *OTHERS,
-                "fedtheory.theory.sfl.checks",
-                "fedtheory.bounds.trials",
-                "fedtheory.simulations.engine",
-                "z3",
-                "scipy",
-            ],
-        ),
-        (
-            "show sfl.thm1.strongly_convex --proofs",
-            ["fedtheory.theory.sfl.checks"],
-            [*OTHERS, "fedtheory.simulations.engine", "cvxpy", "scipy"],
-        ),
-        (
-            BOUND,
-            ["fedtheory.theory.sfl", "fedtheory.bounds.evaluation"],
-            [
-                *OTHERS,
-                "fedtheory.theory.sfl.checks",
-                "fedtheory.bounds.trials",
-                "fedtheory.simulations.engine",
-                "z3",
-                "scipy",
-            ],
-        ),
-        (
-            "verify sfl.lemma13",
-            ["fedtheory.theory.sfl.checks", "fedtheory.bounds.sfl"],
-            [*OTHERS, "torch", "matplotlib"],
-        ),
+        ("list --paper sfl", ["fedtheory.theory.sfl"], [*OTHERS, CHECKS, ENGINE, "fedtheory.bounds", "scipy"]),
+        ("show sfl.thm1.strongly_convex", ["fedtheory.theory.sfl"], PROOFS_AND_RUNS),
+        ("show sfl.thm1.strongly_convex --proofs", [CHECKS], [*OTHERS, ENGINE, "cvxpy", "scipy"]),
+        (BOUND, ["fedtheory.theory.sfl", "fedtheory.bounds.evaluation"], PROOFS_AND_RUNS),
+        ("verify sfl.lemma13", [CHECKS, "fedtheory.bounds.sfl"], [*OTHERS, "torch", "matplotlib"]),
     ],
 )
 def test_what_a_command_loads(command: str, needed: list[str], needless: list[str]) -> None:

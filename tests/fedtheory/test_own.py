@@ -5,7 +5,10 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -292,15 +295,8 @@ def test_an_algorithm_from_a_file(call: Any) -> None:
         assert gaps["OneStep"][eta, 5] == pytest.approx(float(plain.sel(step_size=eta / 2, round=5)[0]), rel=1e-12)
     mine = own("mine.py").algorithms["OneStep"]
     arena = Arena("sfl.thm2.strongly_convex", "mine", problem, mine, rounds=20, x0=1.0, given={"K": 1.0})
-    assert judge([replaced(arena)], arena.stated).status is Status.TESTED
-
-
-def replaced(arena: Arena) -> Arena:
-    """The arena with K = 1 local steps, which the class needs."""
-    from dataclasses import replace
-    from functools import partial
-
-    return replace(arena, algorithm=partial(arena.algorithm, K=1))
+    one_step = replace(arena, algorithm=partial(mine, K=1))  # which the class needs
+    assert judge([one_step], arena.stated).status is Status.TESTED
 
 
 @pytest.mark.parametrize(
@@ -324,8 +320,6 @@ def test_a_file_that_fails_is_named_with_its_line(change: str, says: str, call: 
     Path("broken.py").write_text(change)
     status, out, err = call("simulate", "mine", "OneStep", "eta=0.1", "rounds=2", "seeds=1", "--from", "broken.py")
     assert (status, out) == (2, "") and len(err.splitlines()) == 1
-    import re
-
     assert re.search(says, err), err
 
 
@@ -390,7 +384,7 @@ def test_a_changed_file_is_not_taken_for_the_training_s_own(spoil: Any, says: st
     if says is None:
         assert status == 0  # nothing is left to train, and this file is not needed to read the result
     else:
-        assert status == 2 and __import__("re").search(says, err), err
+        assert status == 2 and re.search(says, err), err
 
 
 def test_nothing_is_written_for_a_training_that_is_refused(call: Any) -> None:

@@ -35,8 +35,6 @@ from fedtheory.paper import (
 )  # fmt: skip
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
 from fedtheory.theory import catalogue
-from fedtheory.theory.listing import Gradient, Line, Listing, Total, Variable, let, loop, names
-from fedtheory.theory.names import UnknownName
 from fedtheory.theory.statement import Status, Words
 
 
@@ -143,26 +141,6 @@ def test_the_calls_are_those_of_the_four_papers() -> None:
     assert type(printed).corollary is type(p).corollary and printed.statements["sfl.lemma5"].kind == "lemma"
 
 
-@pytest.mark.parametrize(("sign", "status"), [(1, Status.TESTED), (-1, Status.ERROR)])
-def test_the_printed_lines_are_compared_with_the_algorithm(sign: int, status: Status) -> None:
-    r, i, j, k, step, steps, clients, rounds = names("r i j k eta K M R")
-    x, y = Variable("x", "x^({0})"), Variable("y", "y_{{{client},{1}}}^({0})", client=i)
-    drawn = Gradient(i, y[r, k], k, "g_{i,k}")
-    own, other = (Gradient(one, x[r], None, f"grad F_{one}(x^(r))") for one in (i, j))
-    lines = (
-        Line(1, 0, loop(r, 0, rounds - 1, "for round {index} = {first}, ..., {last} do")),
-        Line(2, 1, loop(i, 1, clients, "for client {index} = {first}, ..., {last} in parallel do", parallel=True)),
-        Line(3, 2, let(y[r, 0], x[r])),
-        Line(4, 2, loop(k, 0, steps - 1, "for local step {index} = {first}, ..., {last} do")),
-        Line(5, 3, let(y[r, k + 1], y[r, k] - step * (drawn - own + sign / clients * Total(j, clients, other)))),
-        Line(6, 1, let(x[r + 1], 1 / clients * Total(i, clients, y[r, steps]))),
-    )
-    p = paper("lines")
-    p.algorithm(FedAnchor)
-    printed = p.algorithm(Listing(lines), "alg1", "Algorithm 1")
-    assert printed.place == "Algorithm 1" and p.check()["alg1"].status is status
-
-
 @pytest.mark.slow  # tests/test_fifth_paper.py proves the same theorem by a command
 def test_a_theorem_is_proved_up_to_its_lemmas() -> None:
     """By its lemmas and two inferences."""
@@ -228,22 +206,3 @@ def test_objects_show_themselves() -> None:
     shown = repr(written())
     assert shown.splitlines()[0] == "anchor: Anchored local SGD" and len(shown.splitlines()) <= 10
     assert "lemma1: drift <= " in shown
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        (lambda: paper("other").lemma(drift, "q"), "expected an inequality"),
-        (lambda: paper("other").lemma(drift < grad_sq, "q"), "expected an inequality"),
-        (lambda: paper("other").lemma(drift <= grad_sq, "q", given=["smooth"]), "expected assumptions"),
-        (lambda: paper("other").lemma(drift <= grad_sq, "q", when=[h]), "expected conditions"),
-        (lambda: paper("other").lemma(drift <= grad_sq, "weights"), "declared twice"),
-        (lambda: paper("other").theorem(gap.last <= Delta, "q", by=["l1"]), "expected lemmas"),
-        (lambda: paper("sfl"), "taken"),
-        (lambda: PaperVerdicts(())["thm9"], "unknown statement"),
-    ],
-)
-def test_what_is_written_wrongly_gives_an_error(wrong: Any, says: str) -> None:
-    """One clear error."""
-    with pytest.raises((ValueError, UnknownName), match=says):
-        wrong()

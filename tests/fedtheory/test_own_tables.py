@@ -17,15 +17,10 @@ import fedtheory as ft
 from fedtheory.figures.bound_against_run import y_label
 from fedtheory.simulations import data
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
 HOUSE = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame(RNG.normal(size=(40, 3)).round(3), columns=list("abc")).assign(label=[0, 1] * 20)
-
-
-@pytest.fixture
-def call(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.chdir(tmp_path)
-    return command
 
 
 def same(found: data.Dataset) -> bool:

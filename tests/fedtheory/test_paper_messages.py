@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sympy
 
-from fedtheory.paper import F, K, L, R, X, drift, eta, gap, grad_sq, h, mu, paper, problem, smooth
+from fedtheory.paper import Delta, F, K, L, PaperVerdicts, R, X, drift, eta, gap, grad_sq, h, mu, paper, problem, smooth
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs.argument import Argument
@@ -37,6 +37,13 @@ _G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
         (lambda p: p.symbol("Lf", "L_f", "smoothness", F / X**2, concept="smothness"), "did you mean smoothness"),
         (lambda p: p.symbol("Lf", "L_f", "smoothness", F, concept="smoothness"), "has dimension"),
         (lambda p: p.lemma(drift <= h**2 * grad_sq, given=["smooth"]), "expected assumptions"),
+        (lambda p: p.lemma(drift, "q"), "expected an inequality"),
+        (lambda p: p.lemma(drift < grad_sq, "q"), "expected an inequality"),
+        (lambda p: p.lemma(drift <= grad_sq, "q", when=[h]), "expected conditions"),
+        (lambda p: p.lemma(drift <= grad_sq, "weights"), "declared twice"),
+        (lambda p: p.theorem(gap.last <= Delta, "q", by=["l1"]), "expected lemmas"),
+        (lambda p: paper("sfl"), "taken"),
+        (lambda p: PaperVerdicts(())["thm9"], "unknown statement"),
         (lambda p: p.algorithm(PFL, memory={"c": "some"}), "memory 'some': expected 'any', 'sum 0' or"),
         (lambda p: p.arena(p.theorem(gap.last <= gap, "t"), None, 10, tau=3), "arena with {'tau': 3}.*'tau'"),
         (lambda p: problem("quadratc"), "unknown problem 'quadratc'; did you mean quadratic"),

@@ -191,16 +191,10 @@ def test_a_round_of_sampled_clients_has_no_such_proof() -> None:
     assert found.status is Status.BROKEN and "speaks of S sampled clients" in found.says
 
 
-@pytest.mark.parametrize(
-    ("by", "says"),
-    [
-        ([strongly_convex_mean], "by: strongly_convex_mean: expected lemmas"),
-        (["smooth"], "by: 'smooth': expected lemmas"),
-    ],
-)
-def test_what_cannot_be_in_a_list(by: list[Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        of(PFL).lemma(_descent, by=by)
+@pytest.mark.parametrize(("wrong", "name"), [(strongly_convex_mean, "strongly_convex_mean"), ("smooth", "'smooth'")])
+def test_what_cannot_be_in_a_list(wrong: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=f"by: {name}: expected lemmas"):
+        of(PFL).lemma(_descent, by=[wrong])
 
 
 def test_a_list_that_begins_with_an_inference_on_a_fact() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +24,6 @@ from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.prose import written_of
 from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdict
 from fedtheory.verification import Checked
-from tests.fedtheory.browser import chromium
 
 PROVED = ("sfl.lemma9.corrected", "sfl.lemma10", "fedcom.thmD4.corrected", "fedbat.lemma1", "fedbcgd.thm1.step47")
 PREMISES = {"claim": "By ", "algorithm": "the lines of "}
@@ -148,12 +146,6 @@ def test_show_prints_the_proof() -> None:
     (one,) = proofs_as_json(statement)
     assert isinstance(one["lines"], list) and one["lines"][3]["because"] == "Insert (2) and (3) into (1)."
     assert r"\zeta" in one["lines"][3]["latex"] and one["lines"][3]["number"] == 4
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 def test_a_proof_stands_on_the_page_of_its_statement(browser: Browser, tmp_path: Path) -> None:

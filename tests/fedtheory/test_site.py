@@ -199,24 +199,22 @@ def test_a_check_that_ends_in_an_exception_is_shown(tmp_path: Path) -> None:
     assert failure.says in (tmp_path / f"{own.statement}.html").read_text()
 
 
-def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
-    picture = (DRAWN / "who_wins_noise.png").read_bytes()
-    build(tmp_path / "site", unchecked("sfl"), {"who_wins_noise": {"png": picture, "csv": b"x\n"}})
-    shown = (tmp_path / "site" / "winners.html").read_text()
-    assert 'src="figures/who_wins_noise.png"' in shown and "who_wins_curvature" not in shown
-    assert "who_wins_noise" not in (tmp_path / "site" / "sfl.html").read_text()
-    assert 'href="winners.html"' in (tmp_path / "site" / "index.html").read_text()
-
-
-def test_networks_have_a_page_of_their_own(tmp_path: Path) -> None:
-    picture = (DRAWN / "theory_beside_networks.png").read_bytes()
-    build(tmp_path / "site", unchecked("sfl"), {"theory_beside_networks": {"png": picture, "csv": b"x\n"}})
-    shown = (tmp_path / "site" / "networks.html").read_text()
-    assert (
-        'src="figures/theory_beside_networks.png"' in shown and "<strong>The constants are estimates.</strong>" in shown
-    )
-    assert "theory_beside_networks" not in (tmp_path / "site" / "sfl.html").read_text()
-    assert 'href="networks.html"' in (tmp_path / "site" / "index.html").read_text()
+@pytest.mark.parametrize(
+    ("page_", "figure", "says"),
+    [
+        ("winners", "who_wins_noise", ""),
+        ("networks", "theory_beside_networks", "<strong>The constants are estimates.</strong>"),
+    ],
+)
+def test_pictures_of_several_papers_have_a_page_of_their_own(
+    tmp_path: Path, page_: str, figure: str, says: str
+) -> None:
+    picture = (DRAWN / f"{figure}.png").read_bytes()
+    build(tmp_path / "site", unchecked("sfl"), {figure: {"png": picture, "csv": b"x\n"}})
+    shown = (tmp_path / "site" / f"{page_}.html").read_text()
+    assert f'src="figures/{figure}.png"' in shown and says in shown and "who_wins_curvature" not in shown
+    assert figure not in (tmp_path / "site" / "sfl.html").read_text()
+    assert f'href="{page_}.html"' in (tmp_path / "site" / "index.html").read_text()
 
 
 def test_a_sharper_theorem_says_by_which_factors() -> None:

@@ -13,6 +13,7 @@ import torch
 from fedtheory import training
 
 torch.set_num_threads(1)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 TOML = """
 rounds = 4
@@ -37,12 +38,6 @@ name = "SFL"
 K = 2
 eta = 0.1
 """
-
-
-@pytest.fixture
-def call(monkeypatch, command, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    return command
 
 
 def test_a_file(call):

@@ -113,19 +113,6 @@ def test_a_checkpoint_with_another_checksum(checksum):
         training._restore(None, {training._CHECKSUM: checksum, "round": np.zeros(3)}, Path("seed-0.npz"))
 
 
-def test_interrupted_by_hand(tmp_path):
-    def tell(standing: training.Standing) -> None:
-        if standing.round == 4:
-            raise KeyboardInterrupt
-
-    setup = replace(SETUP, seeds=(0,))
-    with pytest.raises(KeyboardInterrupt):
-        training.train(setup, tmp_path / "run", tell=tell, checkpoint=1e9)
-    rows = training.train(setup, tmp_path / "run", resume=True)
-    undisturbed = training.train(setup, tmp_path / "other")
-    pd.testing.assert_frame_equal(numbers(rows), numbers(undisturbed), check_exact=True)
-
-
 @pytest.mark.parametrize("where", ["gradient", "value"])
 def test_interrupted_in_the_middle_of_a_round(where, tmp_path, monkeypatch):
     """What a broken round has touched is not kept: the last checkpoint is."""
@@ -146,13 +133,6 @@ def test_interrupted_in_the_middle_of_a_round(where, tmp_path, monkeypatch):
     assert (training.history(tmp_path / "run")["status"] == "ran").all()
     rows = training.train(setup, tmp_path / "run", resume=True)
     pd.testing.assert_frame_equal(numbers(rows), numbers(training.train(setup, tmp_path / "other")), check_exact=True)
-
-
-def test_nothing_is_written_for_what_is_refused(tmp_path):
-    weighted = replace(SETUP, network={**SETUP.network, "weights": "sizes"})
-    with pytest.raises(ValueError, match="counts all clients alike"):
-        training.train(weighted, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_training_that_is_done_is_read(whole):

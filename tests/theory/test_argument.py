@@ -46,7 +46,7 @@ from fedtheory.theory.sfl.symbols import (
 from fedtheory.theory.statement import Bound, Status, Verdict
 
 
-def argue(name: str, proof: Callable[[Argument], None]) -> Verdict:
+def argue(name: str, proof: Callable[[Argument], object]) -> Verdict:
     argument = Argument(catalogue.find(f"sfl.{name}"), LANGUAGE)
     proof(argument)
     return argument.verdict()
@@ -112,9 +112,27 @@ def test_every_assumption_of_the_paper_has_a_meaning() -> None:
 # Cheating
 
 
-def test_a_proof_of_another_quantity() -> None:
-    found = argue("step.eq32", lambda p: p.conclude(p.claim("step.eq36")))
-    assert found.status is Status.BROKEN and "it is about" in found.says
+CHEATS: list[tuple[str, Callable[[Argument], object], str]] = [
+    ("step.eq32", lambda p: p.conclude(p.claim("step.eq36")), "it is about"),
+    ("step.eq49", lambda p: p.conclude(p.claim("lemma5")), "which sfl.step.eq49 does not assume"),
+    ("step.eq32", lambda p: p.conclude(p.claim("lemma6")), "sfl.lemma6: condition eta"),
+    ("lemma5", lambda p: p.conclude(p.claim("eq41.corrected", {K: K / 2})), "expected a whole number"),
+    ("lemma5", lambda p: p.conclude(p.claim("lemma5")), "its own statement"),
+    ("lemma5", lambda p: p.copied(), "more than one client"),
+    ("step.eq30", lambda p: p.conclude(p.have("of nothing", step_sq, "<=", 4 * noise_sq)), "beyond the rules named"),
+    ("step.eq30", lambda p: p.have("Young", 0 * dist2, "<=", 0 * dist2, p.by(YOUNG, x, x_star, -eta)), "Young:"),
+    ("step.eq30", lambda p: p.conclude(facts(p.statement)[0]), "was not derived in this proof"),
+    ("step.eq30", lambda p: p.split(S, p.done, lambda: None), "the case S = 1"),
+    ("step.eq31", lambda p: p.conclude(p.put(biased(p), p.claim("step.eq36")), part=0), "part 2"),
+]
+
+
+@pytest.mark.parametrize(("name", "proof", "says"), CHEATS)
+def test_a_proof_that_cheats(name: str, proof: Callable[[Argument], object], says: str) -> None:
+    """A claim that does not fit, or a premise that nothing gives; a part that is left out leaves the claim open."""
+    found = argue(name, proof)
+    assert found.status is (Status.OPEN if says == "part 2" else Status.BROKEN)
+    assert says in f"{found.says} {found.witness.get('step', '')}"
 
 
 def test_a_proof_in_the_other_direction() -> None:
@@ -134,34 +152,6 @@ def test_a_property_that_is_not_assumed() -> None:
     found = argue("step.eq30", proof)  # it assumes nothing
     assert found.status is Status.BROKEN and "needs the property 'bounded variance'" in found.says
     assert any(p.kind == "property" and p.name == "bounded variance" for p in found.premises)
-
-
-def test_a_claim_whose_assumptions_are_not_assumed() -> None:
-    found = argue("step.eq49", lambda p: p.conclude(p.claim("lemma5")))
-    assert found.status is Status.BROKEN and "which sfl.step.eq49 does not assume" in found.says
-
-
-def test_a_claim_whose_conditions_do_not_follow() -> None:
-    found = argue("step.eq32", lambda p: p.conclude(p.claim("lemma6")))
-    assert found.status is Status.BROKEN and found.witness["step"].startswith("sfl.lemma6: condition eta")
-
-
-def test_a_claim_outside_its_domain() -> None:
-    found = argue("lemma5", lambda p: p.conclude(p.claim("eq41.corrected", {K: K / 2})))
-    assert found.status is Status.BROKEN and "expected a whole number" in found.says
-
-
-def test_a_proof_that_takes_its_own_statement() -> None:
-    found = argue("lemma5", lambda p: p.conclude(p.claim("lemma5")))
-    assert found.status is Status.BROKEN and "its own statement" in found.says
-
-
-def test_a_fact_that_no_rule_gives() -> None:
-    def proof(p: Argument) -> None:
-        p.conclude(p.have("of nothing", step_sq, "<=", 4 * noise_sq))
-
-    found = argue("step.eq30", proof)
-    assert found.status is Status.BROKEN and "beyond the rules named" in found.says
 
 
 def test_an_equality_from_an_inequality() -> None:
@@ -191,38 +181,11 @@ def test_an_upper_bound_put_in_with_the_wrong_sign() -> None:
     assert "enters with a factor >= 0" in argue("lemma5", proof).witness["step"]
 
 
-def test_a_condition_of_a_rule() -> None:
-    found = argue("step.eq30", lambda p: p.have("Young", 0 * dist2, "<=", 0 * dist2, p.by(YOUNG, x, x_star, -eta)))
-    assert found.status is Status.BROKEN and found.witness["step"].startswith("Young:")
-
-
-def test_part_of_a_claim_left_out() -> None:
-    found = argue("step.eq31", lambda p: p.conclude(p.put(biased(p), p.claim("step.eq36")), part=0))
-    assert found.status is Status.OPEN and "part 2" in found.says
-
-
-def test_a_premise_typed_by_hand() -> None:
-    typed = facts(catalogue.find("sfl.step.eq30"))[0]
-    found = argue("step.eq30", lambda p: p.conclude(typed))
-    assert found.status is Status.BROKEN and "was not derived in this proof" in found.says
-
-
 def test_noise_that_is_not_named() -> None:
     with pytest.raises(ValueError, match="not known before"):
         FRESH(Noise(ALL.noise.vector, frozenset()), x)
     with pytest.raises(ValueError, match="a StochasticGradient and its mean"):
         Noise(vector("g"), frozenset())
-
-
-def test_a_split_that_forgets_a_case() -> None:
-    def proof(p: Argument) -> None:
-        p.split(S, lambda: p.done(), lambda: None)
-
-    assert argue("step.eq30", proof).witness["step"] == "the case S = 1"
-
-
-def test_more_than_one_client_has_no_copy() -> None:
-    assert "more than one client" in argue("lemma5", lambda p: p.copied()).says
 
 
 def test_premises_are_recorded() -> None:

@@ -193,20 +193,6 @@ def test_a_sign_stands_beside_a_fraction() -> None:
     assert power.strip() == "2" and power.index("2") > 5 and below.strip() == "K"
 
 
-def test_what_is_printed_reads_like_the_paper() -> None:
-    lemma5, lemma7 = catalogue.find("sfl.lemma5"), catalogue.find("sfl.lemma7.tuning")
-    assert r"\left(1 - \frac{K S \eta \mu}{2}\right) \mathbb{E}\|x^{(r)}-x^*\|^2" in claim_latex(lemma5)
-    assert claim_latex(lemma7).startswith(r"\gamma = \min\left(")
-    assert r"\mathbf{x}_{\pi_{m}}" in claim_latex(catalogue.find("sfl.lemma4.lhs"))
-    assert "drift" not in claim_latex(catalogue.find("sfl.eq33"))
-    assert claim_latex(catalogue.find("sfl.asm.het_b")).endswith(r"= \zeta_*^{2}")
-    assert "E‖x^(r+1)-x*‖²" in unicode("sfl", lemma5.claim.quantity)  # type: ignore[union-attr]
-    assert r"\tilde{\mathcal{O}}\left(" in claim_latex(catalogue.find("sfl.cor1.strongly_convex"))
-
-
-# --- The printed constants, typed a second time from the paper's text ------------------------------------------------
-
-
 def test_repairs_are_of_printed_statements_and_stand_once() -> None:
     repaired = [s for s in STATEMENTS if s.repair]
     assert {s.paper for s in repaired} == set(catalogue.names()) and not any(s.ours for s in repaired)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ from fedtheory.theory.proofs.coq import lemma, names, proof, statement
 from fedtheory.theory.proofs.kernel import answer
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent
+from tests.theory.coq_files import needs_coq
 
 STEPS = json.loads((Path(__file__).parents[1] / "data" / "steps.json").read_text())
-needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
 
 
 def sequent(step: dict, claim: str = "claim") -> Sequent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -14,13 +15,9 @@ import sympy
 
 from fedtheory import cli
 from fedtheory.bounds import worst_cases
-from fedtheory.bounds.fedbat import rounds as exact_fedbat
-from fedtheory.bounds.fedbcgd import runs as exact_fedbcgd
-from fedtheory.bounds.fedcom import runs as exact_fedcom
 from fedtheory.bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory.brackets import needed
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
-from fedtheory.simulations.exact import enumerated
 from fedtheory.simulations.exact.trace import round_in_numbers
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
@@ -30,8 +27,9 @@ from fedtheory.theory.proofs.tight import NotSolved, positive_semidefinite, veri
 from fedtheory.theory.statement import F, Statement, X, at_least
 
 
-def cases_at(statement: Statement, numbers: dict[str, Fraction]) -> list[scenes.SceneCase]:
-    return scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
+def cases_at(statement: Statement, numbers: Mapping[str, Fraction | int | str]) -> list[scenes.SceneCase]:
+    given = {name: Fraction(value) for name, value in numbers.items()}
+    return scenes.cases_at(statement, worst_cases.rounds(statement.paper), given)
 
 
 Clients = dict[str, tuple[Fraction, Fraction, Fraction]]  # h, bend, b: h y^2/2 + bend max(y, 0)^2/2 + b y
@@ -155,97 +153,6 @@ def test_runs_satisfy_the_conditions_of_a_scene(name: str) -> None:
         assert all(evaluated(form, at) >= 0 for form in scene.conditions.values()) is inside
 
 
-# FedBCGD, FedCOM, FedBAT
-
-
-def compared(scene: Scene, at: dict[str, Fraction], exact: Any, least: int = 3) -> None:
-    """The quantities of a scene are those of a run."""
-    constants = {"G_q"}  # given by an assumption, as sigma^2
-    symbols = [one for one in scene.means if isinstance(one, sympy.Symbol) and one.name not in constants]
-    for symbol in symbols:
-        assert evaluated(scene.means[symbol], at) == exact[symbol.name], symbol
-    assert len(symbols) >= least
-
-
-BENT = ((Fraction(1), Fraction(-1, 2), Fraction(2)), (Fraction(1, 2), Fraction(1, 4), Fraction(-2)))
-
-
-@pytest.mark.parametrize("K", [1, 2])
-@pytest.mark.parametrize(
-    ("name", "T", "noisy"),
-    [
-        ("thm1.step50.corrected", 1, True), ("thm1.step48.corrected", 2, True), ("thm1.step47.corrected", 2, False),
-        ("lemma15.corrected", 2, False), ("lemma18.corrected", 2, False), ("lemma14.corrected", 1, False),
-        ("lemma4.part1", 1, False),
-    ],
-)  # fmt: skip
-def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: int, noisy: bool, K: int) -> None:
-    statement, F = catalogue.find(f"fedbcgd.{name}"), Fraction
-    rounds, x, v, eta, lam, sigma = worst_cases.rounds("fedbcgd"), F(3, 2), F(1, 4), F(1, 7), F(1, 3), F(1, 2)
-    points = (F(-1), F(2)) if name in ("lemma15.corrected", "lemma18.corrected", "lemma14.corrected") else ()
-    run = exact_fedbcgd.BlockRound(
-        H=tuple(((h,),) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), beta=F(4), x=(x,), v=(v,),
-        points=tuple((a,) for a in points), sigma_sq=sigma**2 if noisy else F(0), N=1, K=K, T=T, eta=eta, lam=lam,
-        bend=tuple(bend for _, bend, _ in BENT),
-    )  # fmt: skip
-    numbers = {"M": F(2), "K": F(K), "T": F(T), "beta": F(4), "eta": eta, "lam": lam} | (
-        {} if noisy else {"sigma": F(0)}
-    )
-    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
-    given = {"x": x, "v": v, "g0*": BENT[0][2]} | {f"c{i}": slope(BENT[i], a) for i, a in enumerate(points)}
-    clients = {f"{i}.": client for i, client in enumerate(BENT)}
-    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.block_round(run))
-
-
-@pytest.mark.parametrize("name", ["lemmaD2.corrected", "lemmaD3.summed", "lemmaE2.corrected"])
-@pytest.mark.parametrize("tau", [1, 2])
-def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: int) -> None:
-    """Without gradient tracking, as in the first round."""
-    statement, F = catalogue.find(f"fedcom.{name}"), Fraction
-    rounds, w, eta, sigma = worst_cases.rounds("fedcom"), F(1, 4), F(1, 5), F(1, 2)
-    alike = name.startswith("lemmaD")
-    clients = (BENT[0], BENT[0]) if alike else BENT
-    run = exact_fedcom.FedCOMGATERun(
-        h=tuple(h for h, _, _ in clients), b=tuple(b for _, _, b in clients), w0=w, sigma_sq=sigma**2, q=F(1), shared=False,
-        tau=tau, eta=eta, alpha=F(0), bend=tuple(bend for _, bend, _ in clients),
-    )  # fmt: skip
-    numbers = {"m": F(2), "tau": F(tau), "L": F(1), "q": F(1), "eta": eta}
-    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
-    own = {"": clients[0]} if alike else {f"{j}.": client for j, client in enumerate(clients)}
-    at = known(scene, own, {"w": w, "d0": F(0)}, sigma)
-    compared(scene, at, exact_fedcom.rows(run)[0], least=2)
-
-
-@pytest.mark.parametrize(
-    ("name", "tau", "K"),
-    [("eq38.corrected", 2, 2), ("eq57.corrected.sharp", 1, 1), ("eq71.corrected.sharp", 1, 2), ("eq79.corrected", 2, 2),
-     ("eq64.corrected", 2, 1), ("eq46.corrected", 2, 2), ("eq47.corrected", 2, 2)],
-)  # fmt: skip
-def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: int, K: int) -> None:
-    """In one coordinate, where the binarisation is exact; at the last step of a round."""
-    statement, F = catalogue.find(f"fedbat.{name}"), Fraction
-    rounds, w, eta, sigma = worst_cases.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
-    sampled = name in ("eq57.corrected.sharp", "eq64.corrected", "eq71.corrected.sharp")
-    run = enumerated.EnumeratedRun(
-        h=tuple((h,) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), p=(F(1, 2), F(1, 2)), w0=(w,),
-        rates=(eta,) * (2 * tau), tau=tau, steps=tau, noise=(((sigma,),) * 2, ((F(0),),) * 2), K=K if sampled else None,
-        bend=tuple((bend,) for _, bend, _ in BENT),
-    )  # fmt: skip
-    numbers = {"N": F(2), "K": F(K), "tau": F(tau), "L": F(1), "q": F(0), "eta_t": eta} | (
-        {"sigma": F(0)} if tau > 1 else {}
-    )
-    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
-    own = {f"{k}.": client for k, client in enumerate(BENT)}
-    given = {"w": w, "g0*": BENT[0][2]}
-    for k, (h, bend, b) in enumerate(BENT):  # the lowest points
-        lowest = -b / h if -b / h <= 0 else -b / (h + bend)
-        given |= {f"f{k}*": value(BENT[k], lowest), f"w{k}*": lowest}
-    at = known(scene, own, given, sigma)
-    row = exact_fedbat.measured(run)[-1]
-    exact = {name: one[0] if isinstance(one, list) else one for name, one in row.items()}
-    compared(scene, at, exact, least=1)
-
-
 @pytest.mark.parametrize("paper", catalogue.names())
 def test_all_brackets_of_a_report_are_kept(paper: str) -> None:
     """A report solves nothing: the files have a bracket for every programme, or say that there is none."""
@@ -275,9 +182,7 @@ def test_a_kept_bracket_that_is_changed_is_refused() -> None:
 def best(id_: str, term: str, **numbers: str) -> FactorRange:
     """The best factor of a term, solved now."""
     statement = catalogue.find(id_)
-    (case,) = scenes.cases_at(
-        statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
-    )
+    (case,) = cases_at(statement, numbers)
     return scenes.best(scenes.searches(statement, case)[term], "nowhere")
 
 
@@ -342,9 +247,7 @@ def test_numbers_that_do_not_fit_are_named() -> None:
         ({"M": 10**6, "K": 1, "L": 1, "eta": 1}, "1000000 clients, local steps or rounds: expected 64 at most"),
     ):
         with pytest.raises(ValueError, match=said):
-            scenes.cases_at(
-                statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
-            )
+            cases_at(statement, numbers)
     with pytest.raises(ValueError, match=r"sfl.lemma4: expected one of sfl.step.eq28"):
         cases_at(catalogue.find("sfl.lemma4"), {})
 
@@ -361,11 +264,7 @@ def test_a_run_has_no_lower_bounds_and_fedbcgd_plus_no_noise_of_several_steps() 
         verdict(theorem.with_claim(at_least(theorem.claim.quantity, **terms)))
     numbers = {"M": 2, "K": 2, "T": 2, "beta": 1, "eta": Fraction(1, 4)}
     with pytest.raises(ValueError, match="expected sigma=0 with several steps"):
-        scenes.cases_at(
-            catalogue.find("fedbcgd.lemma13.corrected"),
-            worst_cases.rounds(catalogue.find("fedbcgd.lemma13.corrected").paper),
-            {n: Fraction(v) for n, v in numbers.items()},
-        )
+        cases_at(catalogue.find("fedbcgd.lemma13.corrected"), numbers)
 
 
 def test_the_constant_of_an_assumption_is_read() -> None:

@@ -1,4 +1,4 @@
-"""The sharper theorems of SFL and PFL: their rules on numbers, their proofs on changed statements, and what they gain."""
+"""The rules of the sharper theorems of SFL and PFL, on numbers."""
 
 from __future__ import annotations
 
@@ -83,9 +83,3 @@ def test_vectors_of_another_kind_are_refused() -> None:
         rules.COPIES.slack(a, n, I)
     with pytest.raises(ValueError, match="linear combination"):
         before(a * b, C, I)
-
-
-# The proofs
-
-
-# What no bound can be below

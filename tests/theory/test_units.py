@@ -29,7 +29,6 @@ from fedtheory.theory.sfl.symbols import (
     beta,
     drift_mk,
     eta_tilde,
-    f_m,
     gap,
     k,
     m,
@@ -188,24 +187,6 @@ def test_a_dimension_too_many_is_refuted(id_: str) -> None:
     assert mutants
     for what, mutant in mutants:
         assert units.check(mutant).status is Status.REFUTED, what
-
-
-def test_the_three_are_proved_as_the_paper_means_them() -> None:
-    unbiased = catalogue.find("sfl.asm.unbiased")
-    meant = Relations((sympy.Eq(Expectation(Grad(f_m, x)), Grad(F_m, x)),))
-    assert units.check(unbiased.with_claim(meant)).status is Status.PROVED
-
-    closed = catalogue.find("sfl.lemma4.closed_form")
-    zeta = TABLE["zeta"].sympy
-    assert isinstance(closed.claim, Bound)
-    with_zeta = replace(closed.claim, terms=tuple(replace(t, value=t.value * zeta**2) for t in closed.claim.terms))
-    assert units.check(closed.with_claim(with_zeta)).status is Status.PROVED
-
-    step = catalogue.find("sfl.step.eq54_range")
-    assert isinstance(step.claim, Relations)
-    first, second = step.claim.relations
-    scaled = sympy.Le(second.args[0], second.args[1] / (6 * L))
-    assert units.check(step.with_claim(Relations((first, scaled)))).status is Status.PROVED
 
 
 def test_quantities_have_the_dimension_of_what_they_measure() -> None:
