@@ -85,15 +85,6 @@ def _is_zero(one: Any) -> bool:
     return not isinstance(one, Formal) and bool(one == 0)
 
 
-@dataclass(frozen=True)
-class _FunctionAtPoint:
-    """A function at a point."""
-
-    x: Any
-    value: Any
-    gradient: Any
-
-
 class _RoundSymbols:
     """The symbols of a round of M clients: those that each client has, what depends on which draw, and the functions."""
 
@@ -103,7 +94,7 @@ class _RoundSymbols:
         self.values: set[sympy.Symbol] = set()
         self.needs: dict[sympy.Symbol, frozenset[sympy.Symbol]] = {}  # draws that a vector depends on
         self.draws: dict[sympy.Symbol, Property] = {}
-        self.points: list[dict[sympy.Expr, _FunctionAtPoint]] = [{} for _ in range(M)]
+        self.points: list[dict[sympy.Expr, SimpleNamespace]] = [{} for _ in range(M)]
         for m in range(M):
             self.function(m).at(ZERO)
 
@@ -127,13 +118,13 @@ class _RoundSymbols:
         """The function of a client."""
         return SimpleNamespace(at=partial(self._at, m))
 
-    def _at(self, m: int, x: Formal) -> _FunctionAtPoint:
+    def _at(self, m: int, x: Formal) -> SimpleNamespace:
         known = self.points[m]
         if x.e not in known:
             k, needs = len(known), self.behind(x.e)
             value = self.symbol(f"f{k}", m, needs)
             self.values.add(value)
-            known[x.e] = _FunctionAtPoint(x, value, Formal(self.symbol(f"g{k}", m, needs)))
+            known[x.e] = SimpleNamespace(x=x, value=value, gradient=Formal(self.symbol(f"g{k}", m, needs)))
         return known[x.e]
 
 
@@ -500,6 +491,3 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     seen = f"the coefficients are a + b/M for every M, as the code has them for M = {', '.join(map(str, _COUNTS))}"
     premises = (*found.premises, Premise("inference", seen))
     return replace(found, says=f"{found.says}; {seen}", premises=premises)
-
-
-__all__ = ["check", "question"]

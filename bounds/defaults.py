@@ -147,6 +147,3 @@ def _families(statement: Statement, algorithm: Any) -> tuple[Candidates, Candida
 
     quadratics = Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
     return quadratics, replace(quadratics, draw=draw_jumps, vary=vary_jumps)
-
-
-__all__ = ["algorithm_of", "evidence"]

@@ -15,6 +15,7 @@ import sympy
 
 from fedtheory import plugins
 from fedtheory.bounds.quantities import FIELD
+from fedtheory.bounds.trials.cases import rational
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.trace import Noise, Trace, trace
 from fedtheory.simulations.problems import Problem
@@ -146,6 +147,21 @@ def variances(traces: Iterable[Trace], given: Properties) -> dict[str, Quadratic
     return {f"variance of {name}": squared(most) - vector(name).square for name in names}
 
 
+def of_class(functions: Iterable[Oracle], of: FunctionClass) -> dict[str, QuadraticForm]:
+    """What is >= 0 for functions of the class."""
+    return {name: form for function in functions for name, form in function.conditions(of).items()}
+
+
+def numbers_of(
+    names: Sequence[str], counts: Iterable[Sequence[int]], common: Mapping[str, Fraction]
+) -> list[dict[str, Fraction]]:
+    """The numbers to try: those in common, with each of these counts, of which the last says whether there is noise."""
+    return [
+        {**dict(zip(names, map(Fraction, some), strict=True)), **common, **({} if noisy else {"sigma": Fraction(0)})}
+        for *some, noisy in counts
+    ]
+
+
 def _outcomes(
     algorithm: Algorithm,
     clients: Sequence[Oracle],
@@ -197,8 +213,7 @@ def _conditions(
     given: Properties,
 ) -> dict[str, QuadraticForm]:
     """What is >= 0 by the variance of the noise and the class of the functions."""
-    found = variances((t for _, t in outcomes), given)
-    return found | {name: form for client in clients for name, form in client.conditions(of).items()}
+    return variances((t for _, t in outcomes), given) | of_class(clients, of)
 
 
 def rounds(paper: str) -> PaperScenes | None:
@@ -321,7 +336,7 @@ class _OfTraces:
         needed = {"L", *({"M", *self.settings, *self.fixed} & symbols.keys())}
         needed |= {"mu"} if self._constant(statement, "mu") else set()
         fitting(statement, given, needed, ("eta", "eta_tilde"), ())
-        at = {symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()}
+        at = {symbols[name].sympy: rational(value) for name, value in given.items()}
         for symbol, value in at.items():
             whole = symbol.is_integer and not value.is_integer
             if whole or value < 0 or (value == 0 and symbol.name not in ("mu", "sigma")):
@@ -416,16 +431,3 @@ class _OfTraces:
         L = [exact(given[Property.SMOOTH_MEAN][0], at)] if Property.SMOOTH_MEAN in given else []
         smaller = FunctionClass(min([*L, *([of.L] if of.L else [])], default=None), max([*mu, of.mu or Fraction(0)]))
         return [replace(whole, within=scene(smaller, least))]
-
-
-__all__ = [
-    "STEPS",
-    "best_constant",
-    "federation",
-    "letters_of_settings",
-    "of_traces",
-    "round_programme",
-    "rounds",
-    "two_valued",
-    "variances",
-]

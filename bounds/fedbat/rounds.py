@@ -37,15 +37,14 @@ from fedtheory.bounds.trials.claims import (
     condition,
     inequalities,
     rescaled,
-    symbols_of,
     unassumed,
 )
-from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
+from fedtheory.theory.statement import Evidence, Statement, defined
 
 Appendix = Literal["C", "D", "E"]
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
@@ -437,20 +436,10 @@ def known_symbols(appendix: Appendix) -> frozenset[str]:
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
-def searched(statement: Statement) -> bool:
-    """Whether the statement claims something about a step, and all its symbols have values in a run."""
-    claim, where, appendix = statement.claim, dict(statement.where), _appendix(statement)
-    if not isinstance(claim, Bound | Relations) or statement.kind in NO_CLAIM or appendix is None:
-        return False
-    symbols = symbols_of(claim, where)
-    relations = [defined(c.relation, where) for c in statement.when]
-    known = known_symbols(appendix)
-    return (
-        bool(symbols - {*_CONSTANTS, *_OF_STEP})
-        and symbols | {s.name for r in relations for s in r.free_symbols} <= known
-    )
-
-
 def evidence() -> list[Evidence]:
     """Evidence of kind `search` for every statement about a step whose symbols have values in a run, in all its forms."""
-    return [Evidence(one.id, "search", ROUNDS.check) for one in catalogue.statements("fedbat") if searched(one)]
+    return [
+        Evidence(one.id, "search", ROUNDS.check)
+        for one in catalogue.statements("fedbat")
+        if (appendix := _appendix(one)) and searchable(one, known_symbols(appendix), (*_CONSTANTS, *_OF_STEP))
+    ]

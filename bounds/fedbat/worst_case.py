@@ -28,7 +28,8 @@ from fedtheory.bounds.fedbat.quantities import (
     StepInRound,
     steps_of,
 )
-from fedtheory.bounds.worst_cases import federation
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import federation, numbers_of, of_class
 from fedtheory.simulations.exact.enumerated import EnumeratedRound, Scheduled
 from fedtheory.simulations.exact.trace import Coder, trace
 from fedtheory.theory import catalogue
@@ -170,9 +171,7 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     }
     means |= {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
     conditions = {"sigma^2 >= 0": number("sigma^2"), "G^2 >= 0": number("G^2"), **assumed}
-    conditions |= _lowest(functions, of, means)
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
-    return [Scene(means, conditions, functions)]
+    return [Scene(means, conditions | _lowest(functions, of, means) | of_class(functions, of), functions)]
 
 
 def _lowest(
@@ -212,8 +211,9 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
         s.N: count, s.K: sampled, s.tau: tau, s.t: before, s.t_0: Fraction(0), s.L: L, s.mu: mu, s.q: given["q"],
         s.p_sq: 1 / count, s.eta: rate, s.eta_t: rate, s.eta_start: rate, s.eta_later: rate,
     }  # fmt: skip
-    found = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in at.items()}
-    return found | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
+    return {symbol: rational(value) for symbol, value in at.items()} | {
+        s.sigma: sympy.S.Zero if "sigma" in given else s.sigma
+    }
 
 
 _MOST = 64
@@ -227,14 +227,7 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     if "F_bar_next" in used:  # each outcome is another point
         counts = [(2, 2, 1, False), (2, 1, 1, False), (1, 1, 1, True), (1, 1, 2, False)]
     counts += [(3, 2, 1, False), (2, 1, 2, False)] if full else []
-    names = ("N", "K", "tau")
-    return [
-        {name: Fraction(n) for name, n in zip(names, (N, K, tau), strict=True)}
-        | common
-        | ({} if noise else {"sigma": Fraction(0)})
-        for N, K, tau, noise in counts
-        if K == N or "K" in used
-    ]
+    return numbers_of(("N", "K", "tau"), [one for one in counts if one[0] == one[1] or "K" in used], common)
 
 
 ROUNDS = PaperScenes(

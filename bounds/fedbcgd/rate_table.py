@@ -14,7 +14,7 @@ import numpy as np
 
 from fedtheory.bounds.communication import cost
 from fedtheory.bounds.slopes import Experiment, Formula, SlopeSetting, in_words, least_rounds, term
-from fedtheory.bounds.trials.valleys import alike, kinked, signs, start, twins
+from fedtheory.bounds.trials.valleys import ALIKE, FAR, KINKED, LOCAL, TWINS, alike, kinked, signs, start, twins
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
@@ -26,7 +26,6 @@ from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 Build = Callable[..., Any]
 Method = Callable[..., Callable[[Array], Algorithm]]  # of the numbers T, S, ... by name, each the ones that it has
 
-_FAR = 100.0  # (F(x_0) - F_star) / epsilon
 _FLATTEST = (0.7, 1.5, 3.0)  # mu F / epsilon
 
 
@@ -106,7 +105,7 @@ def convex(method: Method, build: Build, seeds: int = 8, **constants: Any) -> Ca
     def count(eps: float, T: int, M: int, S: int, kappa: float, **others: float) -> float:
         problem = build(M, kappa, **constants)
         algorithm = method(T=T, S=S, kappa=kappa, **others)
-        given: dict[str, Any] = {"x0": start(problem, _FAR * eps), "scale": 1 / T, "span": (-9, 4), "seeds": seeds}
+        given: dict[str, Any] = {"x0": start(problem, FAR * eps), "scale": 1 / T, "span": (-9, 4), "seeds": seeds}
         return _communication(problem, algorithm, eps, **given)
 
     return count
@@ -157,11 +156,9 @@ def reduced(method: Callable[..., Callable[[Array], Algorithm]]) -> Callable[...
 
 # ---------------------------------------------------------------------------------------------------------- experiments
 
-_ALIKE = "quadratics, the same for all clients"
-_TWINS = "clients curved along two lines that are close"
 _APART = "clients with the same curvatures and different minimisers"
 _FAR_APART = "clients with the same curvature and minimisers far apart"
-_KINKED = "a flat valley with a kink on each side; different minimisers"
+_KINKED = f"{KINKED}; different minimisers"
 _OPPOSITE = "clients convex or concave along the flat direction of F"
 
 
@@ -193,23 +190,23 @@ _DRIFT = {
 _GRADIENTS = {"eps": 1e-2, "T": 4, "M": 8, "S": 4}
 _OLDER = "control variates get older with fewer clients"
 _RENEWED = "S of M control variates are renewed in a round: -1/log(1 - S/M) rounds, which is less than M/S"
+_LOCAL = {"T": LOCAL}
 _MORE = {"S": "on this problem more clients help more than they must"}
-_LOCAL = {"T": "on this problem more local steps help, which the rate does not claim"}
 
 EXPERIMENTS = [
-    _row("fedavg", "noise", term("noise"), f"{_ALIKE}, with noise", convex(fedavg, alike, sigma=2.0, d=4), _SMALL,
+    _row("fedavg", "noise", term("noise"), f"{ALIKE}, with noise", convex(fedavg, alike, sigma=2.0, d=4), _SMALL,
          eps=_EPS, T=(2, 4, 8), S=(2, 4, 8), kappa=(10, 20, 40)),
     _row("fedavg", "sampling", term("sampling"), _APART,
          convex(fedavg, alike, zeta=1.0, d=4), _SMALL, eps=_EPS, T=(2, 4, 8), S=(2, 4, 8), kappa=(10, 20, 40)),
     _row("fedavg", "drift", term("drift"), _KINKED, convex(fedavg, kinked, zeta=1.0),
          {"eps": 1e-3, "T": 16, "M": 4, "S": 4, "kappa": 20}, eps=_EPS, T=(8, 16, 32), kappa=(20, 40, 80)),
-    _row("fedavg", "optimisation", term("optimisation"), _ALIKE, convex(fedavg, alike, d=4),
+    _row("fedavg", "optimisation", term("optimisation"), ALIKE, convex(fedavg, alike, d=4),
          {"eps": 1e-3, "T": 1, "M": 8, "S": 8, "kappa": 40}, _LOCAL, T=(1, 2, 4), S=(2, 4, 8), kappa=(20, 40, 80)),
-    _row("fedavg", "noise, not convex", term("noise", 1), f"{_ALIKE}, with noise",
+    _row("fedavg", "noise, not convex", term("noise", 1), f"{ALIKE}, with noise",
          not_convex(fedavg, alike, sigma=1.0), _GRADIENTS, eps=(2e-2, 1e-2, 5e-3), T=(2, 4, 8), S=(2, 4, 8)),
-    _row("fedavg", "optimisation, not convex", term("optimisation", 1), _ALIKE, not_convex(fedavg, alike),
+    _row("fedavg", "optimisation, not convex", term("optimisation", 1), ALIKE, not_convex(fedavg, alike),
          {**_GRADIENTS, "T": 1}, _LOCAL, eps=(2e-2, 1e-2, 5e-3), T=(1, 2, 4)),
-    _row("fedbcgd", "noise", term("noise"), f"{_ALIKE}, with noise", convex(fedbcgd, alike, sigma=1.0, d=4), _BLOCKS,
+    _row("fedbcgd", "noise", term("noise"), f"{ALIKE}, with noise", convex(fedbcgd, alike, sigma=1.0, d=4), _BLOCKS,
          eps=_EPS, T=(2, 4, 8), S=(4, 8, 16), N=(1, 2, 4), kappa=(10, 20, 40)),
     _row("fedbcgd", "noise, of G", term("noise"), _APART,
          convex(fedbcgd, alike, zeta=0.4, d=4), {**_BLOCKS, "M": 48},
@@ -219,32 +216,32 @@ EXPERIMENTS = [
          eps=(2.5e-2, 1.25e-2, 6.25e-3), N=(1, 2, 4), kappa=(20, 40, 80)),
     _row("fedbcgd", "drift, with momentum", term("drift"), _KINKED, convex(fedbcgd, kinked, seeds=2, zeta=1.0, copies=4),
          {**_DRIFT, "kappa": 80}, alpha=(1, 2, 4)),
-    _row("fedbcgd", "optimisation", term("optimisation"), _ALIKE, convex(fedbcgd, alike, d=4, turned=True),
+    _row("fedbcgd", "optimisation", term("optimisation"), ALIKE, convex(fedbcgd, alike, d=4, turned=True),
          {"eps": 1e-3, "T": 1, "M": 8, "S": 8, "N": 2, "kappa": 40}, _LOCAL,
          T=(1, 2, 4), S=(4, 8), N=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("fedbcgd", "noise, not convex", term("noise", 1), f"{_ALIKE}, with noise",
+    _row("fedbcgd", "noise, not convex", term("noise", 1), f"{ALIKE}, with noise",
          not_convex(fedbcgd, alike, sigma=1.0), {"eps": 5e-3, "T": 8, "M": 32, "S": 16, "N": 2},
          eps=(1e-2, 5e-3, 2.5e-3), T=(4, 8, 16), S=(8, 16, 32)),
-    _row("fedbcgd", "optimisation, not convex", term("optimisation", 1), _ALIKE,
+    _row("fedbcgd", "optimisation, not convex", term("optimisation", 1), ALIKE,
          not_convex(fedbcgd, alike, d=4, turned=True), {"eps": 1e-2, "T": 1, "M": 4, "S": 4, "N": 2},
          eps=(4e-2, 2e-2, 1e-2), N=(1, 2, 4)),
-    _row("scaffold", "noise", term("noise"), f"{_ALIKE}, with noise", convex(scaffold, alike, sigma=0.4),
+    _row("scaffold", "noise", term("noise"), f"{ALIKE}, with noise", convex(scaffold, alike, sigma=0.4),
          {"eps": 1e-3, "T": 4, "M": 8, "S": 2, "kappa": 10},
          {"S": _OLDER}, eps=_EPS, T=(2, 4, 8), S=(1, 2, 4), kappa=(10, 20, 40)),
     _row("scaffold", "clients", term("clients"), _FAR_APART,
          apart(scaffold, 1), {"eps": 1e-8, "T": 2, "M": 12, "S": 1}, {"S": _RENEWED},
          eps=(1e-6, 1e-7, 1e-8), T=(2, 4, 8), M=(6, 12, 24), S=(1, 2, 4)),
-    _row("scaffold", "optimisation", term("optimisation"), _TWINS, convex(scaffold, twins),
+    _row("scaffold", "optimisation", term("optimisation"), TWINS, convex(scaffold, twins),
          {"eps": 1e-3, "T": 1, "M": 4, "S": 4, "kappa": 40}, _LOCAL, T=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("scaffold", "noise, not convex", term("noise", 1), f"{_ALIKE}, with noise",
+    _row("scaffold", "noise, not convex", term("noise", 1), f"{ALIKE}, with noise",
          not_convex(scaffold, alike, sigma=1.0), {**_GRADIENTS, "eps": 2e-2, "S": 2}, {"S": _OLDER},
          eps=(4e-2, 2e-2, 1e-2), T=(2, 4, 8), S=(1, 2, 4)),
     _row("scaffold", "optimisation, not convex", term("optimisation", 1), _OPPOSITE, not_convex(scaffold, opposite),
          {"eps": 2e-2, "T": 4, "M": 8, "S": 2}, _MORE, eps=(8e-2, 4e-2, 2e-2), T=(4, 8, 16), M=(4, 8, 12),
          S=(1, 2, 4)),
-    _row("fedlin", "optimisation", term("optimisation"), _TWINS, convex(fedlin, twins),
+    _row("fedlin", "optimisation", term("optimisation"), TWINS, convex(fedlin, twins),
          {"eps": 1e-3, "T": 1, "M": 4, "S": 4, "kappa": 40}, _LOCAL, T=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("s_local_gd", "optimisation", term("optimisation"), _TWINS, convex(s_local_gd, twins),
+    _row("s_local_gd", "optimisation", term("optimisation"), TWINS, convex(s_local_gd, twins),
          {"eps": 1e-3, "T": 1, "M": 4, "S": 4, "kappa": 40}, _LOCAL, T=(1, 2, 4), kappa=(20, 40, 80)),
     _row("ce_lsgd", "partial participation", in_words(0), _APART,
          reduced(ce_lsgd), {"eps": 1e-2, "K": 4, "M": 4, "S": 1},

@@ -19,6 +19,7 @@ on.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ import sympy
 
 from fedtheory.bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
 from fedtheory.bounds.quantities import Values
+from fedtheory.bounds.trials.cases import rational
 from fedtheory.bounds.trials.claims import (
     Balance,
     NumericCondition,
@@ -150,9 +152,7 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     given, found = catalogue.properties(statement), []
     laws, alone = (_allowed(names, base) for names in (given.keys(), given.keys() - {Property.INDEPENDENT_NOISE}))
     for a, factors in product(_A if has_a else (None,), unassumed(statement)):
-        where = dict(statement.where) | (
-            {} if a is None else {symbol: sympy.Rational(int(a.numerator), int(a.denominator))}
-        )
+        where = dict(statement.where) | ({} if a is None else {symbol: rational(a)})
         relations = [defined(c.relation, where) for c in statement.when]
         if sympy.false in relations:
             continue
@@ -479,17 +479,12 @@ def _largest_step(
     most = 64 * _FINEST
     unit = largest / most
 
-    def admits(count: int) -> bool:
+    def excludes(count: int) -> bool:
         at = {**dict(known), "eta": count * unit}
-        return all(condition.holds(at) for condition in conditions)
+        return not all(condition.holds(at) for condition in conditions)
 
-    if admits(most):
-        return most * unit
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if admits(middle) else (low, middle)
-    return low * unit if low else None
+    count = bisect_left(range(1, most), True, key=excludes) if excludes(most) else most
+    return count * unit if count else None
 
 
 def family(to: BlockForm, full: bool) -> Iterator[BlockRound]:

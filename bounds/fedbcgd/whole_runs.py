@@ -23,7 +23,7 @@ from typing import Any
 
 import sympy
 
-from fedtheory.bounds.trials.cases import substituted
+from fedtheory.bounds.trials.cases import rational, relations, substituted
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -161,10 +161,6 @@ def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> lis
     return found
 
 
-def _number(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(int(value.numerator), int(value.denominator))
-
-
 def _fraction(e: Any) -> Fraction:
     value = sympy.nsimplify(e)
     if not value.is_Rational:
@@ -179,19 +175,11 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
     where = {s.name: e for s, e in statement.where.items()}
     table = catalogue.symbols(statement)
     known: dict[str, Any] = {
-        **{
-            "M": start.clients,
-            "K": start.sampled,
-            "N": 1,
-            "S": start.sampled,
-            "T": start.steps,
-            "beta": 1,
-            "mu": 1,
-            "G": start.G,
-        },
-        **{"alpha": _number(alpha), "gamma": _number(alpha - 1), "lam": _number(start.lam)},
-        **{"eta_tilde": _number(small), "sigma": start.sigma},
-        **{"C_0": 0, "d0": _number(start.x**2), "lag_0": _number(start.x**2), "F": _number(h * start.x**2 / 2)},
+        **{"M": start.clients, "K": start.sampled, "N": 1, "S": start.sampled, "T": start.steps},
+        **{"beta": 1, "mu": 1, "G": start.G},
+        **{"alpha": rational(alpha), "gamma": rational(alpha - 1), "lam": rational(start.lam)},
+        **{"eta_tilde": rational(small), "sigma": start.sigma},
+        **{"C_0": 0, "d0": rational(start.x**2), "lag_0": rational(start.x**2), "F": rational(h * start.x**2 / 2)},
     }
     if statement.reads.get("d0") == VALUE:
         known["d0"] = known["F"]
@@ -210,9 +198,9 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
     last, before, after = _ends(start, eta, rounds, shrink)
     weight = sum((shrink**r for r in range(rounds + 1)), Fraction(0)) if shrink != 1 else Fraction(rounds + 1)
     return known | {
-        "eta": _number(eta), "R": rounds, "gap_xbar": _number(h * last.SS / weight**2 / 2),
-        "avg_grad_sq": _number(h**2 * before),
-        "avg_grad_sq_later": _number(h**2 * after),
+        "eta": rational(eta), "R": rounds, "gap_xbar": rational(h * last.SS / weight**2 / 2),
+        "avg_grad_sq": rational(h**2 * before),
+        "avg_grad_sq_later": rational(h**2 * after),
     }  # fmt: skip
 
 
@@ -221,17 +209,10 @@ def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool] | N
 
     Raises ValueError for a claim that is no bound, and for symbols without a number.
     """
-    claim = statement.claim
-    if not isinstance(claim, Bound):
-        raise ValueError(f"{statement.id}: expected a bound")
-    sign = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
-    relation = sign(claim.quantity, claim.value, evaluate=False)
-    known = symbols(statement, start)
-    for condition in statement.when:
-        e = defined(condition.relation, dict(statement.where))
-        if substituted(e, known) != sympy.true:
-            return None
-    relation = defined(relation, dict(statement.where))
+    where, known = dict(statement.where), symbols(statement, start)
+    if any(substituted(defined(c.relation, where), known) != sympy.true for c in statement.when):
+        return None
+    relation = defined(relations(statement.claim_of(Bound))[0], where)
     left, right = (substituted(side, known) for side in relation.args)
     return str(relation), left, right, bool(relation.func(left, right) == sympy.true)
 

@@ -19,7 +19,8 @@ from typing import Any
 import sympy
 
 from fedtheory.bounds.fedbcgd.quantities import OF_ALL, OF_STATE, QUANTITIES, SampleRound
-from fedtheory.bounds.worst_cases import federation, two_valued, variances
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import federation, numbers_of, of_class, two_valued, variances
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue
@@ -89,8 +90,7 @@ def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -
     if of.mu is None:  # x* is a minimiser of f although the clients are not convex
         least = mean_of(clients, NOTHING).value
         conditions |= bounded_below(known_by_all(clients, functions), least, of, "f(x*)")
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
-    return Scene(means, conditions, functions)
+    return Scene(means, conditions | of_class(functions, of), functions)
 
 
 def _name(statement: Statement) -> str:
@@ -152,8 +152,7 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     enumerable(statement, "local steps in all outcomes of the noise", outcomes * numbers["T"], _MOST)
     values = {s.M: numbers["M"], s.K: numbers["K"], s.T: numbers["T"], s.beta: beta, s.lam: lam, s.mu: mu}
     values |= {s.N: Fraction(1), s.S: numbers["K"], s.alpha: 1 / (1 - lam), s.gamma: lam / (1 - lam)}
-    at = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in values.items()}
-    step = sympy.Rational(numbers[name].numerator, numbers[name].denominator)
+    at, step = {symbol: rational(value) for symbol, value in values.items()}, rational(numbers[name])
     factor = statement.where.get(s.eta_tilde, s.T * s.alpha * s.eta).subs(at) / s.eta
     at |= {s.eta: step, s.eta_tilde: factor * step} if name == "eta" else {s.eta: step / factor, s.eta_tilde: step}
     return at | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
@@ -175,13 +174,7 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     if any(condition.relation == sympy.Eq(s.sigma, 0) for condition in statement.when):
         counts = [(3, 1, 1, False), (3, 2, 1, False)]
     counts += [(3, 1, 1, False), (3, 2, 2, False)] if full else []
-    names = ("M", "K", "T")
-    return [
-        {name: Fraction(n) for name, n in zip(names, (M, K, T), strict=True)}
-        | common
-        | ({} if noisy else {"sigma": Fraction(0)})
-        for M, K, T, noisy in counts
-    ]
+    return numbers_of(("M", "K", "T"), counts, common)
 
 
 _NO_NOISE = {"beta": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 2)}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from fedtheory.bounds.slopes import Experiment, Formula, SlopeSetting, gradients, least_rounds, rounds
-from fedtheory.bounds.trials.valleys import signs, start
+from fedtheory.bounds.trials.valleys import ALIKE, FAR, signs, start
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.fedcom import DIANA, VRDIANA, FedCOM, FedCOMGATE
 from fedtheory.simulations.compressors import Bernoulli
@@ -23,7 +23,6 @@ from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
-_FAR = 100.0  # (F(x_0) - F_star) / epsilon
 _FLATTEST = {True: (3.0, 5.4, 9.0), False: (0.7, 1.4, 2.5)}  # mu over epsilon: convex, and not convex
 
 
@@ -50,7 +49,7 @@ def strongly_convex(name: str, tau: int = 1, **constants: float) -> Callable[...
 
     def count(eps: float, kappa: float, q: float, m: float) -> float:
         problem = quadratic(int(m), kappa, **constants)
-        x0 = start(problem, _FAR * eps)
+        x0 = start(problem, FAR * eps)
         return tau * least_rounds(SlopeSetting(problem, _methods(name, tau, q), x0, eps, 1 / tau, span=(-10, 3)))
 
     return count
@@ -94,7 +93,6 @@ _NOISY = {"eps": (4e-3, 2e-3, 1e-3), "kappa": (10, 20, 40), "q": (3, 7, 15), "m"
 _NOISY_FLAT = {"eps": (2e-2, 1e-2, 5e-3), "q": (3, 7, 15), "m": (1, 2, 4)}
 _FLATTER = {"eps": (4e-2, 2e-2, 1e-2), "m": (1, 2, 4)}
 _TRACKED = {"m": (4, 8, 16)}  # fewer clients have less to track
-_ALIKE = "quadratics, the same for all clients"
 _TILTED = "quadratics whose curvatures differ by a half"
 _CLIENTS = "on this problem more clients help, which the rate does not claim"
 _FEWER = "on this problem fewer gradients are enough than the printed R tau"
@@ -128,28 +126,28 @@ EXPERIMENTS = [
          finite_sum, {"n": 64, "kappa": 1, "q": 0, "m": 4, "share": 1e-4}, {"n": (32, 64, 128)}),
     _row(_VRDIANA, "rounds, strongly convex, flat", rounds(_SC), "logistic regression on random signs",
          finite_sum, {**_SAMPLES, "n": 4}, {"kappa": (80, 160, 320)}),
-    _row(_COM, "rounds, strongly convex", rounds(_SC), _ALIKE, strongly_convex("FedCOM"), _STEEP, _ALONG),
-    _row(_COM, "gradients, strongly convex", gradients(_SC), f"{_ALIKE}, with noise",
+    _row(_COM, "rounds, strongly convex", rounds(_SC), ALIKE, strongly_convex("FedCOM"), _STEEP, _ALONG),
+    _row(_COM, "gradients, strongly convex", gradients(_SC), f"{ALIKE}, with noise",
          strongly_convex("FedCOM", 4, sigma=0.3), _STEEP, _NOISY, q=_MORE_STEPS, m=_MORE_STEPS),
-    _row(_COM, "rounds, convex", rounds("convex"), _ALIKE, flat("FedCOM", True), _FLAT, _ALONG_FLAT),
-    _row(_COM, "gradients, convex", gradients("convex"), f"{_ALIKE}, with noise", flat("FedCOM", True, 4, sigma=0.3),
+    _row(_COM, "rounds, convex", rounds("convex"), ALIKE, flat("FedCOM", True), _FLAT, _ALONG_FLAT),
+    _row(_COM, "gradients, convex", gradients("convex"), f"{ALIKE}, with noise", flat("FedCOM", True, 4, sigma=0.3),
          {**_FLAT, "eps": 5e-3}, _NOISY_FLAT, eps=_FEWER, q=_MORE_STEPS,
          m=_MORE_STEPS),
-    _row(_COM, "rounds, not convex", rounds("nonconvex"), _ALIKE, flat("FedCOM", False), _FLAT, _ALONG_FLAT,
+    _row(_COM, "rounds, not convex", rounds("nonconvex"), ALIKE, flat("FedCOM", False), _FLAT, _ALONG_FLAT,
          q=_WITH_Q, m=_WITH_Q),
-    _row(_COM, "gradients, not convex", gradients("nonconvex"), f"{_ALIKE}, with noise",
+    _row(_COM, "gradients, not convex", gradients("nonconvex"), f"{ALIKE}, with noise",
          flat("FedCOM", False, 4, sigma=0.9), {**_FLAT, "eps": 1e-2}, _FLATTER),
     _row(_GATE, "rounds, strongly convex", rounds(_SC), f"{_TILTED}; damped", strongly_convex("FedCOMGATE", tilt=0.5),
          _STEEP, _ALONG, m=_CLIENTS),
-    _row(_GATE, "gradients, strongly convex", gradients(_SC), f"{_ALIKE}, with noise; damped",
+    _row(_GATE, "gradients, strongly convex", gradients(_SC), f"{ALIKE}, with noise; damped",
          strongly_convex("FedCOMGATE", 4, sigma=0.3), _STEEP, {**_NOISY, **_TRACKED}),
     _row(_GATE, "rounds, convex", rounds("convex"), f"{_TILTED}; damped", flat("FedCOMGATE", True, tilt=0.5),
          _FLAT, _ALONG_FLAT, m=_CLIENTS),
-    _row(_GATE, "gradients, convex", gradients("convex"), f"{_ALIKE}, with noise; damped",
+    _row(_GATE, "gradients, convex", gradients("convex"), f"{ALIKE}, with noise; damped",
          flat("FedCOMGATE", True, 4, sigma=0.3), {**_FLAT, "eps": 5e-3}, {**_NOISY_FLAT, **_TRACKED}, eps=_FEWER),
     _row(_GATE, "rounds, not convex", rounds("nonconvex"), f"{_TILTED}; damped",
          flat("FedCOMGATE", False, tilt=0.5), _FLAT, _ALONG_FLAT, m=_CLIENTS),
-    _row(_GATE, "gradients, not convex", gradients("nonconvex"), f"{_ALIKE}, with noise; damped",
+    _row(_GATE, "gradients, not convex", gradients("nonconvex"), f"{ALIKE}, with noise; damped",
          flat("FedCOMGATE", False, 4, sigma=0.9), {**_FLAT, "eps": 1e-2},
          {**_FLATTER, **_TRACKED}),
 ]  # fmt: skip

@@ -24,6 +24,7 @@ of all ranges and the instances that violate what is not assumed (`ENDS`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -46,11 +47,11 @@ from fedtheory.bounds.trials.claims import (
     symbols_of,
     unassumed,
 )
-from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
+from fedtheory.theory.statement import Bound, Evidence, Relations, Statement, defined
 
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
@@ -100,7 +101,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
     name = catalogue.as_printed(statement).removeprefix("fedcom.")
     where, given = dict(statement.where), frozenset(catalogue.properties(statement))
     relations = [defined(c.relation, where) for c in statement.when]
-    symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    symbols = symbols_of(statement.claim, where, statement.when)
     missing = symbols - known_symbols()
     if missing:
         raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
@@ -257,14 +258,8 @@ def largest_step(run: FedCOMGATERun, to: CompressedForm) -> Fraction | None:
     if to.step is not None:
         own = to.step(rescaled(constants(run, to), to.factors) | {"R": Fraction(run.R)})
         return own if admitted(replace(run, eta=own), run.R, to) else None
-    low, high = 0, len(_STEPS)
-    while low < high:
-        middle = (low + high) // 2
-        if admitted(replace(run, eta=_STEPS[middle] / run.tau), run.R, to):
-            low = middle + 1
-        else:
-            high = middle
-    return _STEPS[low - 1] / run.tau if low else None
+    found = bisect_left(_STEPS, True, key=lambda step: not admitted(replace(run, eta=step / run.tau), run.R, to))
+    return _STEPS[found - 1] / run.tau if found else None
 
 
 # Equal clients: h, b, w0, sigma^2; from simple to complicated
@@ -569,19 +564,6 @@ ROUNDS = PaperRounds(
 ENDS = replace(ROUNDS, family=ends, searched=_ENDS, effort=((1, 20), (6, 300)))
 
 
-def searched(statement: Statement) -> bool:
-    """Whether the statement claims something about rounds, and all its symbols have values in a run."""
-    claim, where = statement.claim, dict(statement.where)
-    if not isinstance(claim, Bound | Relations) or statement.kind in (*NO_CLAIM, "algorithm"):
-        return False
-    symbols = symbols_of(claim, where)
-    relations = [defined(c.relation, where) for c in statement.when]
-    return (
-        bool(symbols - {*_CONSTANTS})
-        and symbols | {s.name for r in relations for s in r.free_symbols} <= known_symbols()
-    )
-
-
 def evidence() -> list[Evidence]:
     """Evidence for every statement, in all its forms: of kind `search`, for theorems and corollaries `counterexample`."""
     return [
@@ -589,5 +571,5 @@ def evidence() -> list[Evidence]:
         if one.kind in ("theorem", "corollary")
         else Evidence(one.id, "search", ROUNDS.check)
         for one in catalogue.statements("fedcom")
-        if searched(one)
+        if searchable(one, known_symbols(), _CONSTANTS)
     ]

@@ -15,7 +15,8 @@ from itertools import product
 import sympy
 
 from fedtheory.bounds.fedcom.quantities import OF_CLIENTS, OF_ROUND, drift
-from fedtheory.bounds.worst_cases import two_valued, variances
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import numbers_of, of_class, two_valued, variances
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.exact.trace import Coder, Trace, trace
 from fedtheory.theory import catalogue
@@ -112,14 +113,8 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     alike = Property.HOMOGENEOUS in given
     functions = [Oracle("")] if alike else [Oracle(f"{j}.") for j in range(count)]
     tracked = statement.id.removeprefix("fedcom.") in FEDCOMGATE
-    setting = Setting(
-        functions * count if alike else functions,
-        given,
-        int(at[s.tau]),
-        exact(s.eta, at),
-        at[s.sigma] != 0,
-        tracked,
-    )
+    clients = functions * count if alike else functions
+    setting = Setting(clients, given, int(at[s.tau]), exact(s.eta, at), at[s.sigma] != 0, tracked)
     coded = bool(_OF_MESSAGES & statement.symbols)
     outcomes = list(setting.outcomes(coded))
     every = [t for traces in outcomes for t in traces]
@@ -131,8 +126,7 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
             means[symbol] = mean(of_client([t], 0) for t in every)
     conditions = {"sigma^2 >= 0": number("sigma^2"), "G_q >= 0": number("G_q")}
     conditions |= variances(every, given) | (_of_compressors(outcomes, exact(s.q, at), given) if coded else {})
-    of = FunctionClass.of(given, at)
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
+    conditions |= of_class(functions, FunctionClass.of(given, at))
     if s.drift not in statement.symbols:
         return [Scene(means, conditions, functions)]
     drifts = [mean(drift([t], 0, c) for t in every) for c in range(setting.tau)]
@@ -159,7 +153,7 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     outcomes = 1 if "sigma" in given else tosses(steps)
     enumerable(statement, "local steps in all outcomes of the noise", outcomes * given["tau"], _MOST)
     symbols = {one.name: one for one in (s.m, s.tau, s.L, s.q, s.eta)}
-    at = {symbols[n]: sympy.Rational(v.numerator, v.denominator) for n, v in given.items() if n in symbols}
+    at = {symbols[name]: rational(value) for name, value in given.items() if name in symbols}
     return at | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
 
 
@@ -170,10 +164,7 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     """Two clients with a step each and with two, with noise; with two steps without.  In full, three."""
     common = {"L": Fraction(1), "q": Fraction(1)}
     counts = [(2, 1, True), (2, 2, True), (2, 2, False)] + ([(3, 2, False), (2, 3, False)] if full else [])
-    return [
-        {"m": Fraction(m), "tau": Fraction(tau)} | common | ({} if noisy else {"sigma": Fraction(0)})
-        for m, tau, noisy in counts
-    ]
+    return numbers_of(("m", "tau"), counts, common)
 
 
 _NO_NOISE = {"L": Fraction(1), "q": Fraction(1), "sigma": Fraction(0), "eta": Fraction(1, 120)}

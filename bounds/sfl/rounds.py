@@ -289,11 +289,10 @@ def form_of(statement: Statement) -> list[RoundForm]:
     relations = [r.reversed if isinstance(r, Relational) and r.rel_op != "<=" else r for r in relations]
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
     always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
-    symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
     form = RoundForm(
         inequalities=tuple(inequalities(statement.claim, where)),
         conditions=always,
-        symbols=frozenset(symbols),
+        symbols=frozenset(symbols_of(statement.claim, where, statement.when)),
         on_step=on_step,
         caps=tuple(map(_cap, steps)),
         given=given,

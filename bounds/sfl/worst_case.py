@@ -16,7 +16,8 @@ import sympy
 
 from fedtheory.bounds.sfl import worst_functions
 from fedtheory.bounds.sfl.quantities import PARALLEL, QUANTITIES, SEQUENTIAL, of_step
-from fedtheory.bounds.worst_cases import federation, two_valued, variances
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import federation, numbers_of, of_class, two_valued, variances
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue
@@ -102,7 +103,7 @@ def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) 
     steps = range(len(outcomes[0].steps)) if statement.symbols & {*_PLACED, s.B_mk} else []
     of_steps = [_of_step(outcomes, parallel, step, statement.symbols) for step in steps]
     conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
-    conditions |= {name: form for f in functions for name, form in f.conditions(FunctionClass.of(given, at)).items()}
+    conditions |= of_class(functions, FunctionClass.of(given, at))
     if not of_steps:
         return [Scene(means, conditions, functions)]
     return [Scene(means | own, conditions, functions, place=numbers) for own, numbers in of_steps]
@@ -163,8 +164,7 @@ def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> l
         conditions |= bounded_below(known_by_all(clients, functions), lowest, of, "F*")
         known |= {"x": Fraction(0), "least": Fraction(1), "F*": Fraction(0)}
         worst = worst_functions.staircase(L, setting.eta, n, rounds)
-    conditions |= _assumed(setting, [], at, tilted)
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
+    conditions |= _assumed(setting, [], at, tilted) | of_class(functions, of)
     slopes = {name: Fraction(0) for client in clients if isinstance(client, Tilted) for name in client.slope.parts}
     line = {} if worst is None else alike(functions, known | slopes, worst)
     return [Scene(means, conditions, functions, line=line)]
@@ -220,9 +220,7 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     id_, symbols = statement.id, {s.name: s for s in catalogue.symbols(statement).values()}
     needed = {"M", "K", "L"} | ({"mu", "R"} & {s.name for s in statement.symbols})
     fitting(statement, given, needed, ("eta", "eta_tilde"), ("S", "mu", "beta"))
-    at: dict[sympy.Symbol, sympy.Rational] = {
-        symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()
-    }
+    at: dict[sympy.Symbol, sympy.Rational] = {symbols[name].sympy: rational(value) for name, value in given.items()}
     at.setdefault(s.S, at[s.M])
     at.setdefault(s.beta, sympy.S.Zero)
     at.setdefault(s.mu, sympy.S.Zero)
@@ -265,17 +263,10 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     if any(s.name == "descent" for s in statement.symbols):  # each outcome is another point
         counts = [(2, 2, 1, False), (2, 1, 1, True), (1, 1, 2, True), (2, 2, 2, False)]
     counts += [(3, 3, 1, False), (3, 2, 1, False), (2, 2, 4, False)] if full else []
-    names = ("M", "S", "K")
     if _name(statement) in (*SEQUENTIAL_RUNS, *PARALLEL_RUNS):
         runs = [(1, 1), (2, 1), (1, 2)] + ([(3, 1), (2, 2)] if full else [])
-        numbers = [{"M": 2, "K": steps, "R": rounds, "sigma": 0} for rounds, steps in runs]
-        return [{name: Fraction(n) for name, n in own.items()} | common for own in numbers]
-    return [
-        {name: Fraction(count) for name, count in zip(names, (M, S, K), strict=True)}
-        | common
-        | ({} if noisy else {"sigma": Fraction(0)})
-        for M, S, K, noisy in counts
-    ]
+        return numbers_of(("M", "K", "R", "sigma"), [(2, K, R, 0, True) for R, K in runs], common)
+    return numbers_of(("M", "S", "K"), counts, common)
 
 
 # With one step a run of PFL is gradient descent on F, so one client is enough; 6 L / mu = 12

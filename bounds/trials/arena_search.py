@@ -33,6 +33,7 @@ from fedtheory.bounds.trials.arena import (
     weight_ratio,
 )
 from fedtheory.bounds.trials.quantities import bounded, quantities
+from fedtheory.bounds.tuning import largest_step
 from fedtheory.simulations import NoSuchConstant, expectation
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.engine import exact_run
@@ -239,6 +240,22 @@ def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: 
         slope=slope - slope.mean(0),
         sigma=float(near(np.array(candidate.sigma))),
     )
+
+
+def of_one_hessian(candidate: Candidate) -> Candidate:
+    """All clients with the Hessian of the first."""
+    eigenvalues, angle = (np.repeat(values[:1], len(values), 0) for values in (candidate.eigenvalues, candidate.angle))
+    return replace(candidate, eigenvalues=eigenvalues / np.abs(eigenvalues).max(), angle=angle)
+
+
+def largest_by(name: str) -> Callable[[Compiled, Mapping[str, float], int], float | None]:
+    """The largest step size of this name that all conditions admit, numerically; None where none limits it."""
+
+    def largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:
+        found = largest_step(bound, name, {"R": float(rounds), **values})
+        return found if np.isfinite(found) else None
+
+    return largest
 
 
 def jumps(rng: np.random.Generator, M: int, least: float) -> Jumps:

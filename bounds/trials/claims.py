@@ -6,7 +6,7 @@ is the quantity plus the size of the terms with a minus sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -20,7 +20,7 @@ from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Bound, Claim, Relations, Statement, defined, formulas
+from fedtheory.theory.statement import Bound, Claim, Condition, Relations, Statement, defined, formulas
 
 Number = Any  # a Fraction, or a float in a search
 T = TypeVar("T")
@@ -179,9 +179,10 @@ def _sides(
         yield says, defined(quantity, where), [defined(t, where) for t in terms], sign in ("=", "==")
 
 
-def symbols_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
-    """The names of the symbols in a claim's formulas, with definitions substituted."""
-    return {s.name for e in formulas(claim) for s in defined(e, where).free_symbols}
+def symbols_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr], when: Iterable[Condition] = ()) -> set[str]:
+    """The names of the symbols in a claim's formulas and in conditions, with definitions substituted."""
+    every = (*formulas(claim), *(condition.relation for condition in when))
+    return {s.name for e in every for s in defined(e, where).free_symbols}
 
 
 def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality]:

@@ -401,6 +401,3 @@ def _trace(algorithm: Algorithm, r: OwnInstance, eta: Fraction, order: tuple[int
 
     plain = made(0)
     return made(len(plain.steps)) if r.sigma else plain
-
-
-__all__ = ["OwnInstance", "OwnRounds"]

@@ -111,6 +111,3 @@ def bounded(paper: str, claim: Bound) -> tuple[str, float]:
     if name not in quantities(paper):
         raise ValueError(f"left side {claim.quantity}: expected a number times one of {', '.join(quantities(paper))}")
     return str(name), float(factor)
-
-
-__all__ = ["Quantity", "at_start", "bounded", "constants", "of_clients", "quantities"]

@@ -240,6 +240,3 @@ def _at_best(arena: Arena, eta: float | None) -> Theorem:
 def _violations(statement: Statement, steps: np.ndarray, R: float, constants: Mapping[str, float]) -> list[str]:
     found = bound_at(statement, np.array(steps[-1]), np.array(R), **constants)
     return found.violations or [f"it is {found.value} at every admissible step size"]
-
-
-__all__ = ["Theorem", "about", "theorem", "theorems"]

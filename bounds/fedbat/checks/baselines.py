@@ -10,8 +10,8 @@ from math import sqrt
 
 import numpy as np
 
-from fedtheory.bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from fedtheory.bounds.trials.cases import Case, ExactVector, compared, met
+from fedtheory.bounds.fedbat.checks.replay import Replay, layered
+from fedtheory.bounds.trials.cases import ROUNDING, Case, ExactVector, compared, met
 from fedtheory.simulations.algorithms.fedbat import BASELINES, SIGNS, BiFL, EFSignSGD, Layers, ZeroFL
 from fedtheory.simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
 from fedtheory.simulations.draws import Draws

@@ -12,9 +12,7 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from fedtheory.bounds.trials.cases import ROUNDING
 from fedtheory.bounds.trials.listings import KnownDraws
-from fedtheory.bounds.trials.problems import ValueAndGradient
 from fedtheory.simulations.algorithms.base import participating
 from fedtheory.simulations.algorithms.fedbat import FedBAT
 from fedtheory.simulations.draws import Draw
@@ -40,12 +38,6 @@ def layered(M: int = 4, sigma: float = 0.3, weighted: bool = False) -> Layered:
     like = generate(6, M, L=1.0, mu=0.2, sigma=sigma, seed=M, **unequal)
     shares = np.arange(1.0, M + 1)
     return Layered(like.H, like.b, sigma, f"{M} clients", shares / shares.sum() if weighted else None)
-
-
-def clients_of(problem: Quadratic) -> list[ValueAndGradient]:
-    """The F_k."""
-    return [ValueAndGradient(lambda x, H=H, b=b: float(x @ H @ x / 2 + b @ x), lambda x, H=H, b=b: H @ x + b)  # type: ignore[misc]
-            for H, b in zip(problem.H, problem.b, strict=True)]  # fmt: skip
 
 
 def shares_of(problem: Quadratic) -> Array:
@@ -176,7 +168,3 @@ def settle(relation: Relational, values: dict[str, Any]) -> float:
         return 0.0
     apart = np.abs(evaluated(left, values) - value)
     return float(np.max(apart) / max(1.0, np.max(np.abs(value))))
-
-
-__all__ = ["ROUNDING", "Layered", "OwnVector", "RecordedRound", "Replay", "clients_of", "evaluated", "layered", "own",
-           "settle", "shares_of"]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, product
@@ -14,17 +13,15 @@ import numpy as np
 from sympy.core.relational import Relational
 
 from fedtheory.bounds.fedbat.checks.replay import (
-    ROUNDING,
     RecordedRound,
     Replay,
-    clients_of,
     layered,
     own,
     settle,
     shares_of,
 )
-from fedtheory.bounds.trials.cases import Case, ExactVector, Operator, failed, met, number, relations
-from fedtheory.bounds.trials.problems import ValueAndGradient
+from fedtheory.bounds.trials.cases import ROUNDING, Case, ExactVector, Operator, false, met, number, relations
+from fedtheory.bounds.trials.problems import ValueAndGradient, objective, quadratic_clients
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.algorithms.fedbat import FedBAT, Layers
 from fedtheory.simulations.algorithms.fedcom import FedPAQ
@@ -332,16 +329,15 @@ def nonconvex(statement: Statement, full: bool = False) -> Verdict:
                     assert isinstance(also, Relations)
                     for side in sides(also, {**case.values, "x_k": x}):
                         if not side.holds:
-                            found = failed(f"{case.where}, client {k + 1}", side)
                             again = {"problem": run.problem.provenance, "start": run.start.tolist(), "eta": run.eta}
-                            return replace(found, witness={**again, **found.witness})
+                            where = f"{case.where}, client {k + 1}"
+                            return false(where, side, **again, where=where)
     return verdict
 
 
 def _virtual(run: Replay) -> Iterator[Case]:
     """The clients' symbols and their means, step by step; w_t^k and v_t^k by (17)."""
-    p, F = shares_of(run.problem), clients_of(run.problem)
-    mean = ValueAndGradient(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
+    p, F, mean = shares_of(run.problem), quadratic_clients(run.problem), objective(run.problem)
     for round in run.history():
         w = np.repeat(round.before[None], len(p), axis=0)
         for s, (x, g) in enumerate(round.asked):
@@ -381,7 +377,7 @@ def schemes(statement: Statement, full: bool = False) -> Verdict:
             values = {"w_next": one.after, "w_next_all": other.after}
             for side in sides(claim, values):
                 if not (np.asarray(side.left) == side.right).all():
-                    return failed(f"{runs[0]}, round {one.r}", side)
+                    return false(where := f"{runs[0]}, round {one.r}", side, where=where)
     return Verdict(
         Status.TESTED,
         f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, equal and unequal weights, with noise, "

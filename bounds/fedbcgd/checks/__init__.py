@@ -1,8 +1,7 @@
 """Checks of the FedBCGD paper's listings, update rules, assumptions and figures.
 
 Algorithms.    The lines are executed exactly as written and compared with `fedtheory.simulations.algorithms.fedbcgd`; the
-errors of
-               the printed lines are shown in fractions.
+               errors of the printed lines are shown in fractions.
 Assumptions.   They can be met, and with no smaller constant.
 Figures.       Their rows on small data of our own, beside the paper's; Figures 3 and 6 need the paper's networks.
 """

@@ -1,8 +1,7 @@
 """Checks of the FedCOM paper's listings, assumptions and figures.
 
 Algorithms.    The lines are executed exactly as written and compared with `fedtheory.simulations.algorithms.fedcom`; the
-errors of
-               the printed lines are shown in fractions.
+               errors of the printed lines are shown in fractions.
 Assumptions.   They can be met, and with no smaller constant.
 Figures.       Their sentences on small data of our own, and on quadratics by exact expectations.
 """

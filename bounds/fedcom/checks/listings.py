@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from fedtheory.bounds.fedcom.checks.executor import Machine, Replay
+from fedtheory.bounds.trials.cases import false
 from fedtheory.bounds.trials.listings import (
     Parabola,
     Undefined,
@@ -22,7 +23,9 @@ from fedtheory.bounds.trials.listings import (
     Vector,
     described,
     difference,
+    executed,
     mean,
+    mean_of,
     parabolas,
     stopped,
 )
@@ -71,15 +74,6 @@ def replays(compressors: Sequence[Compressor], sampled: bool = False) -> tuple[R
     return tuple(Replay(build[m], tau, Q, ratio[m]) for m, tau, Q in product(build, (1, 2, 3), compressors))
 
 
-def _executed(run: Any, listing: Listing) -> Machine | Verdict:
-    """The machine after the run, or the verdict on a listing that cannot be executed."""
-    try:
-        machine: Machine = run.machine(listing)
-    except (Undefined, Unreadable) as error:
-        return stopped(run, error)
-    return machine
-
-
 def _states(machine: Machine, run: Replay, names: Sequence[str]) -> Iterator[tuple[str, int, Vector]]:
     """(variable, round, value) of the server's model (d,) and of the clients' memories (m, d)."""
     for r in range(run.rounds + 1):
@@ -105,7 +99,7 @@ def listing(
     compared = replays(tuple(compressors), sampled)
     relations = 0
     for run in compared:
-        machine = _executed(run, claim)
+        machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
         algorithm = build(run)
@@ -124,8 +118,7 @@ def listing(
             for side in (side for also in statement.also for side in sides(also, values)):
                 relations += 1
                 if not side.holds:
-                    witness = {"run": str(run), "at": where, "left": side.left, "right": side.right}
-                    return Verdict(Status.REFUTED, f"{run}, {where}: {side.says} is false", witness=witness)
+                    return false(f"{run}, {where}", side, run=str(run), at=where)
     whom = "1 of 2, 2 of 3, 2 of 4 clients a round" if sampled else "2 to 4 clients, all of them"
     also = f"; the relations printed about it hold too, {relations} comparisons" if relations else ""
     return Verdict(
@@ -172,9 +165,7 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
                 for side in sides(claim, {**known, "w_r": before, "w_next": after}):
                     count += 1
                     if not side.holds:
-                        witness = {"run": str(run), "round": r, "left": np.asarray(side.left).tolist(),
-                                   "right": np.asarray(side.right).tolist()}  # fmt: skip
-                        return Verdict(Status.REFUTED, f"{run}, round {r}: {side.says} is false", witness=witness)
+                        return false(f"{run}, round {r}", side, run=str(run), round=r)
     who = "every client's copy" if which == "I" else "the server's model"
     return Verdict(
         Status.TESTED,
@@ -219,8 +210,7 @@ class ExactRun:
     @property
     def f(self) -> Parabola:
         """The mean of the f_j, up to a constant."""
-        h = mean(p.curvature for p in self.clients)
-        return Parabola(h, mean(p.curvature * p.minimiser for p in self.clients) / h)
+        return mean_of(self.clients)
 
     def sample(self, r: int) -> tuple[int, ...]:
         """S^(r)."""
@@ -271,7 +261,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
     claim = statement.claim_of(Listing)
     found: list[str] = []
     for run in SAMPLED:
-        machine = _executed(run, claim)
+        machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
         try:
@@ -329,7 +319,7 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
     """k = d, so Q(x) = x: the memory stays 0, and the run is that of Algorithm 3."""
     claim, plain = statement.claim_of(Listing), catalogue.find("fedcom.alg3").claim_of(Listing)
     for run in WHOLE:
-        machine = _executed(run, claim)
+        machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
         fedgate = run.series(run.machine(plain), "w")

@@ -5,7 +5,7 @@ An assumption is no claim; the check is that it can be met, and that on some pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import cast
@@ -15,7 +15,18 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from fedtheory.bounds.trials.cases import Case, met, relations
-from fedtheory.bounds.trials.problems import FAMILY, SAMPLES, Example, examples, logistic, quadratic_example, samples
+from fedtheory.bounds.trials.problems import (
+    CONVEX,
+    FAMILY,
+    SAMPLES,
+    Example,
+    at_pairs,
+    convex_examples,
+    examples,
+    logistic,
+    quadratic_example,
+    samples,
+)
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import from_functions, generate
 from fedtheory.theory import catalogue
@@ -33,39 +44,28 @@ def lower(statement: Statement, full: bool = False) -> Verdict:
         for g in bounded
         for x in [g.constants["x_star"], *(x for x, _ in g.pairs)]
     )
-    verdict = met(statement.claim_of(Relations), places, FAMILY)
+    verdict = met(statement.claim, places, FAMILY)
     return replace(verdict, slack=None)  # F* is no bound that a factor could tighten
-
-
-def _pairs(constant: str, symbol: str, least: float) -> Iterator[Case]:
-    """Every client at every pair of points, for the problems whose certified constant is at least `least`."""
-    for g in examples():
-        value = g.constants.get(constant)
-        if value is None or value < least:
-            continue
-        for m, client in enumerate(g.clients, 1):
-            for x, y in g.pairs:
-                yield Case(f"{g.name}, client {m}", {"F_m": client, "x": x, "y": y, symbol: max(float(value), 0.0)})
 
 
 def cases(statement: Statement, full: bool = False) -> Verdict:
     """D_{F_m}(x, y) >= (mu/2) ||x - y||^2 with the certified mu, 0 for a client that is only convex."""
-    return met(statement.claim_of(Relations), _pairs("curvature", "mu", -1e-12), f"the convex ones of {FAMILY}")
+    return met(statement.claim, at_pairs("F_m", "x", "y", convex_examples(), mu="curvature"), CONVEX)
 
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad F_m(x) - grad F_m(y)|| <= L ||x - y|| with the certified L."""
-    return met(statement.claim_of(Relations), _pairs("L", "L", 0.0), FAMILY)
+    return met(statement.claim, at_pairs("F_m", "x", "y", examples(), L="L"), FAMILY)
 
 
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
     """The relation, with the exact expectation over all samples."""
-    return met(statement.claim_of(Relations), samples(lambda _: {}), SAMPLES)
+    return met(statement.claim, samples(lambda _: {}), SAMPLES)
 
 
 def variance(statement: Statement, full: bool = False) -> Verdict:
     """E ||grad f_m - grad F_m||^2 <= sigma^2 with the certified sigma."""
-    return met(statement.claim_of(Relations), samples(lambda problem: {"sigma": problem.constants["sigma"]}), SAMPLES)
+    return met(statement.claim, samples(lambda problem: {"sigma": problem.constants["sigma"]}), SAMPLES)
 
 
 def _by_client(claim: Relations) -> Relations:
