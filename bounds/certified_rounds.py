@@ -159,10 +159,8 @@ class _Model:
         means = {name: memory[kind.removeprefix(MEAN)] for name, kind in self.memory.items() if name not in own}
         memory |= {name: sum(several[1:], start=several[0]) / at.M for name, several in means.items()}
         x = Formal(at.symbol("x"))
-        unbiased, noisy = (
-            Property.UNBIASED in given,
-            bool({Property.UNBIASED, Property.BOUNDED_GRADIENT} & given.keys()),
-        )
+        unbiased = Property.UNBIASED in given
+        noisy = unbiased or Property.BOUNDED_GRADIENT in given
 
         def noise(client: int, turn: int, k: int, point: Formal) -> Formal:
             if not noisy:
@@ -192,13 +190,8 @@ class _Model:
         compresses = hasattr(algorithm, "compressor")
         for odds, coin in tosses:
             functions = [at.function(m) for m in clients]
-            yield (
-                odds,
-                trace(
-                    algorithm, functions, x, ZERO, eta, list(clients), noise, memory, 0, coin,
-                    coder if compresses else None,
-                ),
-            )  # fmt: skip
+            coded = coder if compresses else None
+            yield odds, trace(algorithm, functions, x, ZERO, eta, list(clients), noise, memory, 0, coin, coded)
 
 
 def _reduced(
@@ -233,10 +226,9 @@ def _reduced(
     M, clients = at.M, range(at.M)
     for key, own in each.items():
         if len(key) == 1:
-            c = _same(
-                key, [own.get((m, None), sympy.S.Zero) for m in clients] if (None, None) not in own else own.values()
-            )
-            add((f"value {key[0]}",), c * (M if (None, None) not in own else 1))
+            of_all = (None, None) in own
+            several = own.values() if of_all else [own.get((m, None), sympy.S.Zero) for m in clients]
+            add((f"value {key[0]}",), _same(key, several) * (1 if of_all else M))
             continue
         alone = [all(place[i] is None for place in own) for i in (0, 1)]
         a, b = ("mean " + name for name in key)
@@ -332,7 +324,7 @@ def _conditions(at: _RoundSymbols, traces: Sequence[Trace], given: Mapping[Any, 
 
     found: dict[str, list[sympy.Expr]] = {}
     L = constant(Property.SMOOTH) or constant(Property.SMOOTH_ABOVE)
-    mu = constant(Property.STRONGLY_CONVEX) if Property.STRONGLY_CONVEX in given else None
+    mu = constant(Property.STRONGLY_CONVEX)
     mu = sympy.S.Zero if mu is None and Property.CONVEX in given else mu
     least = Property.MINIMISER in given or Property.STRONGLY_CONVEX in given
     count = min(map(len, at.points))

@@ -13,6 +13,7 @@ from functools import cache, partial
 from itertools import product
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -229,22 +230,23 @@ def _on_logistic_regression(id_: str, case: Trial, dataset: str, d: int) -> Iter
 
 def _refuting() -> Iterator[Arena]:
     """Where printed theorems fail, with their corrected forms: undamped tracking; a penalty larger than L."""
-    # x^2/2 and x^2/4, q = 3: with two local steps w depends on the tracking, whose error grows threefold in every round
-    for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
+
+    def both(
+        name: str, where: str, problem: Callable[[], Problem], tau: int, rounds: int, **own: Any
+    ) -> Iterator[Arena]:
         for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
-            made = partial(TRIALS[id_].algorithm, tau=2, gamma=gamma, compressor=mask("3", True))
-            given = TRIALS[id_].given(2, 2)
-            yield Arena(id_, "two quadratics, q 3", partial(two_of, 1.0, 0.5), made, rounds=100, given=given)
+            made = partial(TRIALS[id_].algorithm, tau=tau, **own)
+            yield Arena(id_, where, problem, made, rounds=rounds, given=TRIALS[id_].given(2, tau))
+
+    # x^2/2 and x^2/4, q = 3: with two local steps w depends on the tracking, whose error grows threefold in every round
+    two, flat = partial(two_of, 1.0, 0.5), partial(two_of, 0.1, 0.1)
+    for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
+        yield from both(name, "two quadratics, q 3", two, 2, 100, gamma=gamma, compressor=mask("3", True))
     # x^2/20 twice, L = 1/10: the penalty is 7 times as curved, and a step made for L goes far beyond its minimum
     for name, gamma in {"thmD9": 1.0, "thmE9": 3.0}.items():
-        for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
-            made = partial(TRIALS[id_].algorithm, tau=1, gamma=gamma)
-            given = TRIALS[id_].given(2, 1)
-            yield Arena(id_, "two flat quadratics", partial(two_of, 0.1, 0.1), made, rounds=40, given=given)
+        yield from both(name, "two flat quadratics", flat, 1, 40, gamma=gamma)
     # The penalty pulls far along the valley, and masks turn a part of this across it, which the initial gap does not bound
-    for id_ in ("fedcom.thmD9", "fedcom.thmD9.corrected"):
-        made = partial(TRIALS[id_].algorithm, tau=1, gamma=8.0, compressor=mask("3", False))
-        yield Arena(id_, "two narrow valleys, q 3", valley, made, rounds=40, given=TRIALS[id_].given(2, 1))
+    yield from both("thmD9", "two narrow valleys, q 3", valley, 1, 40, gamma=8.0, compressor=mask("3", False))
 
 
 _REFUTING = [*_refuting()]

@@ -219,11 +219,8 @@ class OwnRounds:
         )
         if "clients" not in to.concepts.values():  # a paper about one machine
             curvatures = [(1,), (_TENTH,), *([] if to.bounded else [(-1,)])]
-        slopes: dict[int, list[tuple[int, ...]]] = {
-            1: [(0,)],
-            2: [(0, 0), (1, -1), (4, -4)],
-            3: [(0, 0, 0), (1, 1, -2)],
-        }
+        slopes: dict[int, list[tuple[int, ...]]]
+        slopes = {1: [(0,)], 2: [(0, 0), (1, -1), (4, -4)], 3: [(0, 0, 0), (1, 1, -2)]}
         for h in curvatures:
             M = len(h)
             samples: list[int | None] = [M, 1] if "S" in self.settings and "S" in to.symbols else [None]
@@ -287,11 +284,7 @@ class OwnRounds:
         """All that a person needs to recompute an instance."""
         functions = [_function(*one) for one in zip(r.h, r.b, r.bend or (Fraction(0),) * r.M, strict=True)]
         found: dict[str, Any] = {f"F_{m + 1}(y)": text for m, text in enumerate(functions)}
-        found |= {
-            "x": str(r.x),
-            "x*": "0",
-            **{name: str(value) for name, value in (self.chosen | dict(r.settings)).items()},
-        }
+        found |= {"x": str(r.x), "x*": "0"} | {n: str(value) for n, value in (self.chosen | dict(r.settings)).items()}
         found["eta"] = str(self.admissible(r, to))
         found |= {n: str(v) for n, v in self.constants(r, to).items() if n in ("L", "mu", "beta")}
         return found | ({"sigma": str(r.sigma), "noise": r.law} if r.sigma else {"sigma": "0"})

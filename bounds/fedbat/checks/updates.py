@@ -47,19 +47,18 @@ def _around(round: RecordedRound) -> dict[str, Any]:
     return {"w_t": round.before, "w_next": round.after, "p_prime": shares, "K": len(shares)}
 
 
-def _averaged() -> Iterator[Case]:
-    for run in _sampled(lambda S: FedPAQ(3, 0.05, S=S)):
-        for round in run.history():
-            yield Case(f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))})
-
-
 _WHOM = "all of 4 clients and 2 of them, equal and unequal weights"
 
 
 def averaged(statement: Statement, full: bool = False) -> Verdict:
     """(2), and FedAvg."""
+    places = (
+        Case(f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))})
+        for run in _sampled(lambda S: FedPAQ(3, 0.05, S=S))
+        for round in run.history()
+    )
     family = f"FedAvg, 3 local steps on noisy quadratics, {_WHOM}, p'_k the sample's shares"
-    return met(statement.claim, _averaged(), family, ROUNDING)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
@@ -130,23 +129,19 @@ def _cnn() -> tuple[dict[str, slice], int]:
             inputs, outputs, *kernel = row["arguments"]
             sizes.append(inputs * outputs * prod(kernel) ** 2)  # a convolution's kernel is square
     ends = np.cumsum(sizes).tolist()
-    return {f"layer {i}": slice(end - size, end) for i, (size, end) in enumerate(zip(sizes, ends, strict=True))}, ends[
-        -1
-    ]
-
-
-def _binarised() -> Iterator[Case]:
-    """With line 23 as printed, the sent update is the point of the last gradient."""
-    for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed")):
-        for round in run.history():
-            sent = round.asked[-1][0] - round.before
-            yield Case(f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(sent)})
+    layers = {f"layer {i}": slice(end - size, end) for i, (size, end) in enumerate(zip(sizes, ends, strict=True))}
+    return layers, ends[-1]
 
 
 def binarised(statement: Statement, full: bool = False) -> Verdict:
-    """(11)."""
+    """(11); with line 23 as printed, the sent update is the point of the last gradient."""
+    places = (
+        Case(f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(round.asked[-1][0] - round.before)})
+        for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed"))
+        for round in run.history()
+    )
     family = f"FedBAT, tau = 4, phi = 1/2, three layers, noisy quadratics, {_WHOM}"
-    return met(statement.claim, _binarised(), family, ROUNDING)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 # ------------------------------------------------------------------------------------------- steps, (12) and (14)

@@ -12,23 +12,8 @@ from functools import cache, partial
 import numpy as np
 
 from fedtheory.bounds.fedbcgd.checks.listings import each
+from fedtheory.bounds.trials import problems
 from fedtheory.bounds.trials.cases import Case, met
-from fedtheory.bounds.trials.problems import (
-    CONVEX,
-    FAMILY,
-    SAMPLES,
-    Example,
-    ValueAndGradient,
-    alone,
-    at_pairs,
-    convex_examples,
-    examples,
-    logistic,
-    objective,
-    points,
-    quadratic_example,
-    samples,
-)
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.logistic import Logistic, lightly_regularised
@@ -51,30 +36,33 @@ def sigmoid() -> SigmoidERM:
 
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """(1) with the certified mu of convex clients, including mu = 0."""
-    return met(statement.claim, at_pairs("f_i", "x", "y", convex_examples(), both_ways=True, mu="curvature"), CONVEX)
+    places = problems.at_pairs("f_i", "x", "y", problems.convex_examples(), both_ways=True, mu="curvature")
+    return met(statement.claim, places, problems.CONVEX)
 
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """(2) of f, or of every f_i, with the certified smoothness constant of the clients."""
     places = (
         replace(place, values={**place.values, "f": g.F})
-        for g in examples()
-        for place in at_pairs("f_i", "x1", "x2", [g], both_ways=True, beta="L")
+        for g in problems.examples()
+        for place in problems.at_pairs("f_i", "x1", "x2", [g], both_ways=True, beta="L")
     )
-    return met(statement.claim, places, FAMILY)
+    return met(statement.claim, places, problems.FAMILY)
 
 
 @cache
-def _deviating() -> tuple[Example, ...]:
+def _deviating() -> tuple[problems.Example, ...]:
     """Quadratics with a common Hessian, which attain G everywhere; logistic regression and sigmoid loss, far and near."""
     found = []
     for seed, zeta in enumerate((1.0, 0.3)):
-        example = quadratic_example(generate(4, 4, L=1.0, mu=0.1, zeta_star=zeta, seed=seed), seed)
+        example = problems.quadratic_example(generate(4, 4, L=1.0, mu=0.1, zeta_star=zeta, seed=seed), seed)
         found.append(replace(example, pairs=example.pairs[:6]))
-    for problem in (logistic(), sigmoid()):
-        mean = ValueAndGradient(lambda _: 0.0, problem.full_gradient)
-        own = [ValueAndGradient(lambda _: 0.0, partial(_client_gradient, problem, m)) for m in range(problem.M)]
-        found.append(Example(problem.name, problem.constants, mean, own, points(problem.d, 1, 2)))
+    for problem in (problems.logistic(), sigmoid()):
+        mean = problems.ValueAndGradient(lambda _: 0.0, problem.full_gradient)
+        own = [
+            problems.ValueAndGradient(lambda _: 0.0, partial(_client_gradient, problem, m)) for m in range(problem.M)
+        ]
+        found.append(problems.Example(problem.name, problem.constants, mean, own, problems.points(problem.d, 1, 2)))
     return tuple(found)
 
 
@@ -102,32 +90,35 @@ def alike(statement: Statement, full: bool = False) -> Verdict:
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
     """(3) and (4) with the certified sigma, all mini-batches enumerated."""
     places = []
-    for place in samples(lambda problem: {"sigma": float(problem.constants["sigma"])}):
+    for place in problems.samples(lambda problem: {"sigma": float(problem.constants["sigma"])}):
         law = [(p, {"f_iz": drawn["f_m"]}) for p, drawn in place.law]
         places.append(Case(place.where, {n if n != "F_m" else "f_i": v for n, v in place.values.items()}, law))
-    return met(statement.claim, places, SAMPLES)
+    return met(statement.claim, places, problems.SAMPLES)
 
 
-def _batches(loss: type[Logistic]) -> Iterator[Example]:
+def _batches(loss: type[Logistic]) -> Iterator[problems.Example]:
     """Single samples: the curvature along a sample a is at most the loss's largest curvature times ||a||^2."""
-    whole = sigmoid() if loss is SigmoidERM else logistic()
+    whole = sigmoid() if loss is SigmoidERM else problems.logistic()
     for row in (row for rows in whole.partition.clients[:3] for row in rows[:3]):
-        one = alone(whole, np.array([row]))
+        one = problems.alone(whole, np.array([row]))
         (a,) = one.dataset.features / np.linalg.norm(one.dataset.features[0])
-        pairs = [*points(one.d, 0, 1), *((s * a + 1e-3 * a, s * a - 1e-3 * a) for s in np.linspace(-1.0, 1.0, 9))]
-        yield Example(f"{one.name}, sample {row}", one.constants, objective(one), (), pairs)
+        pairs = [
+            *problems.points(one.d, 0, 1),
+            *((s * a + 1e-3 * a, s * a - 1e-3 * a) for s in np.linspace(-1.0, 1.0, 9)),
+        ]
+        yield problems.Example(f"{one.name}, sample {row}", one.constants, problems.objective(one), (), pairs)
 
 
 @cache
-def _single(convex: bool) -> tuple[Example, ...]:
+def _single(convex: bool) -> tuple[problems.Example, ...]:
     """Mini-batches: quadratics with additive noise, samples of logistic regression, and of the sigmoid unless `convex`."""
     found = []
-    for g in examples():
+    for g in problems.examples():
         if len(g.clients) > 1 and g.name.startswith("quadratics") and (g.constants["curvature"] >= 0 or not convex):
             for i, client in enumerate(g.clients, 1):
-                noisy = ValueAndGradient(client.value, lambda x, client=client: client.gradient(x) + 0.5)  # type: ignore[misc]
+                noisy = problems.ValueAndGradient(client.value, lambda x, client=client: client.gradient(x) + 0.5)  # type: ignore[misc]
                 name = f"{g.name}, client {i}, with noise"
-                found.append(Example(name, g.constants, noisy, (), g.pairs))
+                found.append(problems.Example(name, g.constants, noisy, (), g.pairs))
     found += _batches(Logistic)
     return tuple(found if convex else [*found, *_batches(SigmoidERM)])
 

@@ -15,17 +15,8 @@ from math import prod
 
 import numpy as np
 
+from fedtheory.bounds.trials import problems
 from fedtheory.bounds.trials.cases import Case, ExactVector, Operator, compared, known_at, met
-from fedtheory.bounds.trials.problems import (
-    FAMILY,
-    SAMPLES,
-    Example,
-    at_pairs,
-    examples,
-    in_letters,
-    quadratic_example,
-    samples,
-)
 from fedtheory.simulations.compressors import (
     QSGD,
     Bernoulli,
@@ -141,19 +132,21 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad f_j(u) - grad f_j(v)|| <= L ||u - v|| with the certified L; every f has a certified minimum."""
-    bounded = [g for g in examples() if np.isfinite(g.constants["F_star"])]
-    return met(statement.claim, at_pairs("f_j", "u", "v", bounded, L="L"), f"{FAMILY}, all bounded below")
+    bounded = [g for g in problems.examples() if np.isfinite(g.constants["F_star"])]
+    return met(
+        statement.claim, problems.at_pairs("f_j", "u", "v", bounded, L="L"), f"{problems.FAMILY}, all bounded below"
+    )
 
 
 def _stochastic(symbol: str) -> Iterator[Case]:
     """Clients with enumerated laws of their stochastic gradients, in the paper's symbols."""
-    for place in samples(lambda problem: {"sigma": problem.constants["sigma"]}):
-        yield in_letters(place, symbol, "w", "g_tilde", sigma=place.values["sigma"])
+    for place in problems.samples(lambda problem: {"sigma": problem.constants["sigma"]}):
+        yield problems.in_letters(place, symbol, "w", "g_tilde", sigma=place.values["sigma"])
 
 
 def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
     """E[g_j] = grad f_j and E||g_j - grad f_j||^2 <= sigma^2 with the certified sigma."""
-    return met(statement.claim, _stochastic("f_j"), SAMPLES)
+    return met(statement.claim, _stochastic("f_j"), problems.SAMPLES)
 
 
 def homogeneous(statement: Statement, full: bool = False) -> Verdict:
@@ -167,21 +160,21 @@ def homogeneous(statement: Statement, full: bool = False) -> Verdict:
 
 
 @cache
-def _least_squares() -> tuple[Example, ...]:
+def _least_squares() -> tuple[problems.Example, ...]:
     """Quadratics whose Hessian is singular: Polyak-Lojasiewicz, not strongly convex; least squares with d > n."""
     found = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         A, y = rng.standard_normal((2, 5)), rng.standard_normal(2)  # two equations, five unknowns
         problem = Quadratic((A.T @ A)[None], -(A.T @ y)[None], name=f"least squares {seed}")
-        found.append(quadratic_example(problem, seed))
+        found.append(problems.quadratic_example(problem, seed))
     return tuple(found)
 
 
 def polyak(statement: Statement, full: bool = False) -> Verdict:
     """(1/2) ||grad f(w)||^2 >= mu (f(w) - f(w_star)) with the certified mu, also where f is not strongly convex."""
     flat = _least_squares()
-    curved = [g for g in examples() if (g.constants.get("mu_pl") or 0) > 0]
+    curved = [g for g in problems.examples() if (g.constants.get("mu_pl") or 0) > 0]
     places = []
     for g in (*flat, *curved):
         star, mu = g.constants["x_star"], float(g.constants["mu_pl"])
@@ -195,8 +188,8 @@ def polyak(statement: Statement, full: bool = False) -> Verdict:
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """f(u) >= f(v) + <grad f(v), u - v> + (mu/2) ||u - v||^2 with the certified mu."""
     single = [generate(4, 1, L=1.0, mu=mu, seed=seed) for seed, mu in enumerate((0.1, 0.5, 1.0))]
-    equal = [quadratic_example(one, seed) for seed, one in enumerate(single)]
-    curved = [*equal, *(g for g in examples() if (g.constants.get("mu") or 0) > 0)]
+    equal = [problems.quadratic_example(one, seed) for seed, one in enumerate(single)]
+    curved = [*equal, *(g for g in problems.examples() if (g.constants.get("mu") or 0) > 0)]
     places = (
         Case(g.name, {"f": g.F, "u": u, "v": v, "mu": float(g.constants["mu"])})
         for g in curved

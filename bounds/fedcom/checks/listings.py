@@ -5,7 +5,7 @@ In floating point on noisy quadratics, step by step with the same draws; in frac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -29,7 +29,7 @@ from fedtheory.bounds.trials.listings import (
     parabolas,
     stopped,
 )
-from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE
+from fedtheory.simulations.algorithms.fedcom import FedGATE
 from fedtheory.simulations.compressors import Compressor, Identity, RandK, TopK
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import generate
@@ -38,32 +38,10 @@ from fedtheory.theory.listing import Listing
 from fedtheory.theory.proofs.instances import sides
 from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
-Build = Callable[[Replay], Any]  # the implementation with the settings of a run
-
 # ------------------------------------------------------------------------------------- lines against implementation
 
 UNBIASED: tuple[Compressor, ...] = (Identity(), RandK(1), RandK(2, shared=True))
 WITH_MEMORY: tuple[Compressor, ...] = (Identity(), RandK(1), TopK(1), TopK(2))
-
-
-def fedcom(run: Replay) -> FedCOM:
-    """Algorithm 1."""
-    return FedCOM(run.tau, run.eta, run.gamma, run.compressor)
-
-
-def fedcomgate(run: Replay, **how: Any) -> FedCOMGATE:
-    """Algorithms 2 and 4; `how`: divisor and damping."""
-    return FedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, float(run.k), **how)
-
-
-def fedgate(run: Replay, option: Any = "I") -> FedGATE:
-    """Algorithm 3."""
-    return FedGATE(run.tau, run.eta, run.gamma, option)
-
-
-def sparse(run: Replay, form: Any) -> SparseFedCOMGATE:
-    """The algorithm with memory."""
-    return SparseFedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, form)
 
 
 @cache
@@ -86,12 +64,12 @@ def listing(
     statement: Statement,
     full: bool,
     *,
-    build: Build,
     compressors: Sequence[Compressor] = UNBIASED,
     sampled: bool = False,
     remember: Sequence[str] = (),
+    **implementation: Any,
 ) -> Verdict:
-    """The lines, executed, against an implementation: w and the clients' memories after every round.
+    """The lines, executed, against an implementation (`Replay.built`): w and the clients' memories after every round.
 
     Also the relations that the paper prints about the same algorithm (`also`).
     """
@@ -102,7 +80,7 @@ def listing(
         machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
-        algorithm = build(run)
+        algorithm = run.built(**implementation)
         other = run.implemented(algorithm)
         try:
             states = list(_states(machine, run, remember))
@@ -125,7 +103,7 @@ def listing(
         Status.TESTED,
         f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "
         f"to 3, Q one of {', '.join(Q.name for Q in compressors)}), give {' and '.join(['w', *remember])} of "
-        f"fedtheory.simulations.algorithms.fedcom.{type(build(compared[0])).__name__} with the same draws{also}",
+        f"fedtheory.simulations.algorithms.fedcom.{type(algorithm).__name__} with the same draws{also}",
     )
 
 
@@ -155,8 +133,8 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
     count, apart = 0, 0.0
     for run in replays((Identity(),)):
         machine = run.machine(lines)
-        moved = run.implemented(fedgate(run, which))
-        other = run.implemented(fedgate(run, "II" if which == "I" else "I"))
+        moved = run.implemented(run.built(FedGATE, option=which))
+        other = run.implemented(run.built(FedGATE, option="II" if which == "I" else "I"))
         apart = max(apart, *(float(np.abs(a[0] - b[0]).max()) for a, b in zip(moved, other, strict=True)))
         for r in range(run.rounds):
             messages = [machine.value("u", j, r) / run.eta for j in range(1, run.problem.M + 1)]
