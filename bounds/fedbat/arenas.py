@@ -42,10 +42,9 @@ def two_valleys(weights: tuple[float, ...] | None) -> Problem:
 
 
 @cache
-def two_bowls(kappa: float) -> Problem:
+def two_bowls() -> Problem:
     """Two clients in two dimensions with one function, no noise: binarisation is the only error."""
-    H = np.array([np.diag([1.0, 1 / kappa])] * 2)
-    return Quadratic(H, np.zeros((2, 2)), 0.0, f"two equal bowls, kappa {kappa:g}")
+    return Quadratic(np.array([np.diag([1.0, 0.25])] * 2), np.zeros((2, 2)), 0.0, "two equal bowls, kappa 4")
 
 
 @cache
@@ -165,7 +164,7 @@ def _fedbat(case: Trial, tau: int, K: int | None) -> Callable[..., FedBAT]:
 def _by_all_outcomes(id_: str, case: Trial) -> Iterator[Arena]:
     """Two clients in one or two dimensions: as many rounds as can be enumerated."""
     problems: dict[str, Callable[[], Problem]] = {
-        "two equal bowls, kappa 4": partial(two_bowls, 4.0),
+        "two equal bowls, kappa 4": two_bowls,
         "two valleys": partial(two_valleys, None),
     }
     if not case.sampled:
