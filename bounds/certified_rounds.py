@@ -20,9 +20,7 @@ from typing import Any
 
 import sympy
 
-from fedtheory import plugins
 from fedtheory.bounds import worst_cases
-from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.worst_cases import MEAN
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue, inequalities
@@ -383,24 +381,23 @@ def _form(parts: Mapping[Any, Any]) -> sympy.Expr:
 def question(statement: Statement) -> inequalities.FormQuestion:
     """The lemma, as a claim about forms.  Raises ValueError for a lemma or an algorithm that this does not read."""
     paper = statement.paper
-    algorithms = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
-    claim, given = statement.claim, catalogue.properties(statement)
-    if len(algorithms) != 1 or not isinstance(claim, Bound) or claim.sign == "=":
+    algorithm, claim, given = worst_cases.algorithm_of(paper), statement.claim, catalogue.properties(statement)
+    if algorithm is None or not isinstance(claim, Bound) or claim.sign == "=":
         raise ValueError(f"{statement.id}: expected a bound, of a paper with one algorithm")
     if more := given.keys() - _READ:
         raise ValueError(f"{statement.id} assumes {', '.join(sorted(more))}: expected other assumptions")
     symbols = catalogue.symbols(statement)
     by_name = {s.name: s.sympy for s in symbols.values()}
     letters = {s.concept: s.name for s in symbols.values() if s.concept}
-    names = worst_cases.letters_of_settings(algorithms[0], letters)
+    names = worst_cases.letters_of_settings(algorithm, letters)
     names = {n: letter for n, letter in names.items() if n not in ("S", "compressor")}
     if Property.EQUAL_WEIGHTS not in given or "S" in {s.name for s in statement.symbols}:
         raise ValueError(f"{statement.id}: expected clients of equal weights, all of which take part")
     if missing := [n for n, letter in names.items() if letter not in by_name and n not in worst_cases.STEPS]:
         raise ValueError(f"{statement.id}: expected a symbol for the setting {missing[0]}")
     settings = {n: by_name.get(letter, sympy.S.One) for n, letter in names.items()}
-    quantities = {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
-    model = _Model(algorithms[0], quantities, settings, worst_cases.memory_of(paper))
+    quantities = worst_cases.quantities_of(paper)
+    model = _Model(algorithm, quantities, settings, worst_cases.memory_of(paper))
     ones = {s: sympy.S.One for n, s in settings.items() if n in worst_cases.STEPS and isinstance(s, sympy.Symbol)}
 
     def read(e: Any) -> Any:

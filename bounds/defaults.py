@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from fedtheory import plugins
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.evaluation import Compiled
-from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.trials import arena_search
 from fedtheory.bounds.trials.own_rounds import OwnRounds
 from fedtheory.bounds.trials.quantities import QUANTITIES
 from fedtheory.bounds.tuning import largest_step
+from fedtheory.bounds.worst_cases import algorithm_of
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes, units
 from fedtheory.theory.properties import Property
@@ -39,17 +38,11 @@ def evidence(paper: str, given: Sequence[Evidence]) -> Iterator[Evidence]:
             yield one
 
 
-def algorithm_of(paper: str) -> Any:
-    """The paper's algorithm; None for several, or none."""
-    several = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
-    return several[0] if len(several) == 1 else None
-
-
 def _of_rounds(paper: str) -> Iterator[Evidence]:
     rounds = worst_cases.of_traces(paper)
     if rounds is None:
         return
-    own = OwnRounds(algorithm_of(paper), {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})})
+    own = OwnRounds(algorithm_of(paper), worst_cases.quantities_of(paper))
     for name in rounds.names:
         if not worst_cases.memory_of(paper):  # instances are of first rounds
             yield Evidence(f"{paper}.{name}", "search", _or_open(own.search().check))
@@ -125,15 +118,11 @@ def _families(statement: Statement, algorithm: Any) -> tuple[arena_search.Candid
         settings = own | ({"S": M} if sampled else {}) | ({coin: 1.0} if coin else {})
         return replace(arena_search.jumps(rng, M, max(least, 0.0)), settings=settings)
 
-    def vary_jumps(rng: np.random.Generator, candidate: arena_search.Jumps, width: float) -> arena_search.Jumps:
-        return arena_search.jumps_varied(rng, candidate, width, max(least, 0.0))
-
-    def vary(rng: np.random.Generator, candidate: arena_search.Candidate, width: float) -> arena_search.Candidate:
-        return arena_search.varied(rng, candidate, width, least)
-
     def largest(bound: Compiled, values: Any, rounds: int) -> float | None:
         step_size = "eta_tilde" if any(s.name == "eta_tilde" for s in statement.where) else "eta"
         return largest_step(bound, step_size, values)
 
+    vary = partial(arena_search.varied, least=least)
     quadratics = arena_search.Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
+    vary_jumps = partial(arena_search.jumps_varied, least=max(least, 0.0))
     return quadratics, replace(quadratics, draw=draw_jumps, vary=vary_jumps)

@@ -210,9 +210,8 @@ def _conditions(
 
 def rounds(paper: str) -> scenes.PaperScenes | None:
     """The paper's rounds in vectors: traces in `bounds.PAPER.worst_case`, else those among its checks, if it has any."""
-    here: scenes.PaperScenes | None = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None) or catalogue.rounds(
-        paper
-    )
+    own = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None)
+    here: scenes.PaperScenes | None = own or catalogue.rounds(paper)
     return here or (of_traces(paper) if paper in plugins.packages() else None)
 
 
@@ -225,7 +224,7 @@ READ = _OF_F | {
     Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS, Property.HETEROGENEITY_AT_OPTIMUM,
     Property.SAMPLING,
 }  # fmt: skip
-_CONVEX = {
+CONVEX = {
     Property.CONVEX,
     Property.STRONGLY_CONVEX,
     Property.CONVEX_MEAN,
@@ -243,6 +242,17 @@ STEPS = ("K", "tau", "T")  # names of the number of local steps
 _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
 
+def algorithm_of(paper: str) -> Any:
+    """The paper's algorithm; None for several, or none."""
+    several = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
+    return several[0] if len(several) == 1 else None
+
+
+def quantities_of(paper: str) -> Mapping[str, Any]:
+    """The quantities of a round, by the names of their symbols: the field's, and the paper's own."""
+    return {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
+
+
 def of_traces(paper: str) -> scenes.PaperScenes | None:
     """The rounds of a paper outside that has none: from traces of its algorithm.  None for several algorithms, or none.
 
@@ -250,20 +260,19 @@ def of_traces(paper: str) -> scenes.PaperScenes | None:
     (`QUANTITIES` in its checks: name of a symbol -> function of a trace), and its other symbols are M, L, mu, sigma, eta,
     eta_tilde, or settings of the algorithm.
     """
-    algorithms = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
-    if len(algorithms) != 1:
+    algorithm = algorithm_of(paper)
+    if algorithm is None:
         return None
-    own = {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
     letters = {s.concept: s.name for s in catalogue.paper(paper).symbols.values() if s.concept}
-    settings = {letter: name for name, letter in letters_of_settings(algorithms[0], letters).items()}
-    chosen = algorithms[0].keywords if isinstance(algorithms[0], partial) else {}
+    settings = {letter: name for name, letter in letters_of_settings(algorithm, letters).items()}
+    chosen = algorithm.keywords if isinstance(algorithm, partial) else {}
     fixed = {
         letters.get("local steps", n) if n in STEPS else n: Fraction(v) for n, v in chosen.items() if isinstance(v, int)
     }
-    of = _OfTraces(algorithms[0], own, settings, fixed, memory_of(paper))
+    of = _OfTraces(algorithm, quantities_of(paper), settings, fixed, memory_of(paper))
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
     which = "any memories before the round" if of.memory else "a first round"
-    return scenes.PaperScenes(names, of.complete, of.scenes, "eta", of.tried, f"noise of two values; {which}")
+    return scenes.PaperScenes(names, of.complete, of.scenes_of, "eta", of.tried, f"noise of two values; {which}")
 
 
 def memory_of(paper: str) -> Mapping[str, str]:
@@ -368,7 +377,7 @@ class _OfTraces:
         difference = sympy.expand(defined(claim.quantity - claim.value, statement.where).subs(dict(at)))
         return sympy.Add(*(difference.coeff(s) for s in gaps)) == 0
 
-    def scenes(self, statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
+    def scenes_of(self, statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
         """The round of the statement.  Raises ValueError for assumptions on other things than functions and noise."""
         given, numbers = catalogue.properties(statement), {symbol.name: value for symbol, value in at.items()}
         readable(statement)
@@ -409,7 +418,7 @@ class _OfTraces:
 
         of = scenes.FunctionClass.of(given, at)
         # a strongly convex function has a minimiser; where F is not convex, a stationary 0 may be none
-        least = Property.STRONGLY_CONVEX in given or (Property.MINIMISER in given and bool(given.keys() & _CONVEX))
+        least = Property.STRONGLY_CONVEX in given or (Property.MINIMISER in given and bool(given.keys() & CONVEX))
         own = self.quantities if least or not self._any_lowest(statement, at) else {**self.quantities, **_ABOVE_ANY}
         whole = scene(of, least)
         if not given.keys() & _OF_F:

@@ -675,10 +675,9 @@ def _shown(value: Any) -> Any:
 
 def evidence() -> list[Evidence]:
     """Evidence for every form of every statement about one round: `enumeration` for those about samples."""
-    found = []
-    for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
-        for one in catalogue.forms(f"fedbcgd.{name}"):
-            if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
-                continue
-            found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))
-    return found
+    return [
+        Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check)
+        for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS)
+        for one in catalogue.forms(f"fedbcgd.{name}")
+        if one.removeprefix("fedbcgd.") not in _NOT_ONE_ROUND
+    ]

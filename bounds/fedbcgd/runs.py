@@ -212,11 +212,6 @@ class BlockRound:
         return self.lam * self.alpha
 
     @cached_property
-    def mean_H(self) -> Matrix:
-        """The second derivative of f, the mean of the f_i; with bends, that for x < 0."""
-        return tuple(_mean(rows) for rows in zip(*self.H, strict=True))
-
-    @cached_property
     def mean_b(self) -> Vector:
         """The slope of f at 0."""
         return _mean(self.b)
@@ -224,8 +219,8 @@ class BlockRound:
     @cached_property
     def x_star(self) -> Vector | None:
         """The minimiser of f, 0 if f is constant; else None if there is none, or more than one."""
-        H, b = self.mean_H, self.mean_b
-        right = H[0][0] + self.mean_bend
+        H, b = tuple(_mean(rows) for rows in zip(*self.H, strict=True)), self.mean_b  # of f; with bends, for x < 0
+        right = H[0][0] + sum(self.bend, _ZERO) / self.M
         if not any(map(any, (*H, b))) and not right:
             return b
         if curvatures_positive(H) and right > 0:
@@ -234,11 +229,6 @@ class BlockRound:
             determinant = H[0][0] * H[1][1] - H[0][1] ** 2
             return (H[0][1] * b[1] - H[1][1] * b[0]) / determinant, (H[0][1] * b[0] - H[0][0] * b[1]) / determinant
         return None
-
-    @cached_property
-    def mean_bend(self) -> Fraction:
-        """The extra curvature of f for x > 0."""
-        return sum(self.bend, _ZERO) / self.M
 
     @cached_property
     def known(self) -> Mapping[str, Fraction]:

@@ -229,9 +229,6 @@ QUANTITIES = ("gap", "min_grad_sq")
 
 def evidence() -> list[Evidence]:
     """Checks of the bounds on whole runs, in all forms."""
-    found = []
-    for statement in catalogue.statements("sfl"):
-        claim = statement.claim
-        if isinstance(claim, Bound) and {s.name for s in claim.quantity.free_symbols} <= {*QUANTITIES}:
-            found.append(Evidence(statement.id, "counterexample", check))
-    return found
+    bounds = ((one.id, one.claim) for one in catalogue.statements("sfl") if isinstance(one.claim, Bound))
+    of_runs = (id_ for id_, claim in bounds if {s.name for s in claim.quantity.free_symbols} <= {*QUANTITIES})
+    return [Evidence(id_, "counterexample", check) for id_ in of_runs]

@@ -377,17 +377,23 @@ class KnownDraws:
         return found
 
 
-def difference(states: Iterable[tuple[str, int, Vector]], implemented: Sequence[tuple[Array, Memory]],
-               model: str) -> tuple[str, int, Vector, Vector] | None:  # fmt: skip
-    """The first (variable, round, value, expected value) where a listing and an implementation differ.
+def difference(
+    run: KnownDraws, algorithm: Any, states: Iterable[tuple[str, int, Vector]],
+    implemented: Sequence[tuple[Array, Memory]], model: str, first: int = 0, **settings: Any,
+) -> Verdict | None:  # fmt: skip
+    """The verdict on a listing that differs from an implementation in a run; None for one that does not.
 
     states  (variable, number of rounds done, value); `model` is the model's name, all others are memories, which begin at 0
+    first   the number of rounds done after round 0
     """
     for name, r, value in states:
         x, memory = implemented[r]
         expected = x if name == model else memory.get(name, np.zeros_like(value))
         if not np.abs(value - expected).max() <= ROUNDING:
-            return name, r, value, expected
+            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, **settings, "round": r - first,
+                       f"{name} of the listing": value.tolist(),
+                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r - first}", witness=witness)
     return None
 
 

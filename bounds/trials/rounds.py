@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -163,9 +164,6 @@ class PaperRounds(Generic[Instance, OfPaper]):
                     break
         return at, found
 
-    def _violated(self, instance: Instance, form: OfPaper, further: bool) -> Occurrence | None:
-        return next((case for case in self.cases(instance, form, further) if not case.balance.holds), None)
-
     def _refuted(self, instance: Instance, form: OfPaper, further: bool) -> Verdict:
         """Refuted, with the simplest violating instance that can be reached from a violating one."""
         found: tuple[Instance, Occurrence] | None = next(self._violations([instance], form, further))
@@ -186,6 +184,5 @@ class PaperRounds(Generic[Instance, OfPaper]):
         self, instances: Iterable[Instance], form: OfPaper, further: bool
     ) -> Iterator[tuple[Instance, Occurrence]]:
         for instance in instances:
-            case = self._violated(instance, form, further)
-            if case is not None:
-                yield instance, case
+            violated = (case for case in self.cases(instance, form, further) if not case.balance.holds)
+            yield from ((instance, case) for case in islice(violated, 1))

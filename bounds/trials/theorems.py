@@ -122,11 +122,11 @@ def _of_runs(paper: str) -> Iterator[Statement]:
             yield statement
 
 
-def _given(arenas: Sequence[arenas.Arena]) -> arenas.Given:
+def _given(tested: Sequence[arenas.Arena]) -> arenas.Given:
     """The symbols that all arenas of a statement give alike; counts come from problem and algorithm."""
-    symbols = (s for arena in arenas[:1] for s in catalogue.paper(arena.stated.paper).symbols.values())
+    symbols = (s for arena in tested[:1] for s in catalogue.paper(arena.stated.paper).symbols.values())
     counts = {s.name for s in symbols if s.concept in _COUNTS}
-    every = [{name: value for name, value in arena.given if name not in counts} for arena in arenas]
+    every = [{name: value for name, value in arena.given if name not in counts} for arena in tested]
     names = dict.fromkeys(name for one in every for name in one)
     values = {name: [one.get(name) for one in every] for name in names}
     return tuple((name, own[0]) for name, own in values.items() if len(set(map(repr, own))) == 1)  # type: ignore[misc]

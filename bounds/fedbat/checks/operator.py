@@ -39,11 +39,6 @@ def _in_floats(x: Fraction, alpha: Fraction, zeta: Fraction) -> Fraction:
     return Fraction(float(binarise([float(x)], float(alpha), [float(zeta)])[0]))
 
 
-def _probability(x: Fraction, alpha: Fraction) -> Fraction:
-    """P(S(x, alpha) = alpha) by the exact law."""
-    return sum((chance for chance, (value,) in law([x], alpha) if value == alpha), Fraction(0))
-
-
 def clipped(statement: Statement, full: bool = False) -> Verdict:
     """(6) against `binarise`, S' by (7)."""
     inner = relations(catalogue.find("fedbat.eq7").claim)[0].rhs
@@ -91,7 +86,8 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
     for alpha, j in product(_STEPS, range(-4, 5)):
         x = Fraction(j, 4) * alpha
         values = [number(formula, Case("", {"x": x, "alpha": alpha, "zeta": zeta})) for zeta in _ZETA]
-        counted, chance = Fraction(values.count(alpha), len(values)), _probability(x, alpha)
+        counted = Fraction(values.count(alpha), len(values))
+        chance = sum((p for p, (value,) in law([x], alpha) if value == alpha), Fraction(0))
         if counted != chance:
             witness = {"x": str(x), "alpha": str(alpha), "counted": str(counted), "P(alpha)": str(chance)}
             return Verdict(

@@ -12,14 +12,7 @@ from typing import Any
 import numpy as np
 from sympy.core.relational import Relational
 
-from fedtheory.bounds.fedbat.checks.replay import (
-    RecordedRound,
-    Replay,
-    layered,
-    own,
-    settle,
-    shares_of,
-)
+from fedtheory.bounds.fedbat.checks.replay import RecordedRound, Replay, layered, own, settle, shares_of
 from fedtheory.bounds.trials.cases import ROUNDING, Case, ExactVector, Operator, false, met, number, relations
 from fedtheory.bounds.trials.problems import ValueAndGradient, objective, quadratic_clients
 from fedtheory.simulations.algorithms.base import FLOAT

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import sympy
 
-from fedtheory.bounds.fedbcgd.checks.listings import each, known_value
+from fedtheory.bounds.fedbcgd.checks.listings import ABLATED, each, known_value
 from fedtheory.bounds.trials.cases import false
 from fedtheory.bounds.trials.problems import alone
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.base import FLOAT
-from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
+from fedtheory.simulations.algorithms.fedbcgd import FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from fedtheory.simulations.compressors import Identity
 from fedtheory.simulations.data import Dataset
@@ -223,12 +223,8 @@ def ablation(statement: Statement, full: bool = False) -> Verdict:
     except ValueError as error:
         return _impossible(statement, error)
     share = problem.d - problem.cut
-    found = {
-        name.replace(", ", "_").replace("non-share", "nonshare"): _trained(
-            problem, build(STEPS, ETAS, N, K, share, lam), rounds, seeds
-        )
-        for name, build in ABLATIONS.items()
-    }
+    algorithms = {name: build(STEPS, ETAS, N, K, share, lam) for name, build in ABLATED.items()}
+    found = {name: _trained(problem, algorithm, rounds, seeds) for name, algorithm in algorithms.items()}
     rows = []
     for row in claim.table:
         one, *others = (name.removeprefix("variants.") for name in (row["method"], *row["others"]))

@@ -104,12 +104,8 @@ def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
         other = run.implemented(algorithm)
         for _, memory in other:
             remembered |= dict.fromkeys(memory)
-        if differs := difference(states, other, "x"):
-            name, r, value, expected = differs
-            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "round": r - 1,
-                       f"{name} of the listing": value.tolist(),
-                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
-            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r - 1}", witness=witness)
+        if apart := difference(run, algorithm, states, other, "x", first=1):
+            return apart
     return Verdict(
         Status.TESTED,
         f"the lines, executed on {len(replays())} runs of {replays()[0].rounds} rounds on noisy quadratics (d = 5, blocks "
@@ -266,8 +262,7 @@ def _against_fedavgm(claim: Listing, run: ExactRun) -> tuple[dict[str, Any], str
 
 def averaging(statement: Statement, full: bool = False) -> Verdict:
     """One block, in fractions: is a round that of FedAvgM, also for T = 1, without momentum, with a shared block?"""
-    claim = statement.claim_of(Listing)
-    return _degenerate(claim, AVERAGING)
+    return _degenerate(statement.claim_of(Listing), AVERAGING)
 
 
 def _degenerate(claim: Listing, runs: Sequence[ExactRun]) -> Verdict:
@@ -726,6 +721,9 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
 # ---------------------------------------------------------------------------------------------------------- variants
 
 
+ABLATED = {name.replace(", ", "_").replace("non-share", "nonshare"): build for name, build in ABLATIONS.items()}
+
+
 def _moves_only_own(run: Replay, algorithm: FedBCGD) -> bool:
     """Whether no client ever moves a block that it does not send."""
     for r, x, seen in _watched(run, algorithm):
@@ -740,13 +738,12 @@ def variant(statement: Statement, full: bool = False) -> Verdict:
     claim = statement.claim_of(Record)
     settings = claim.settings
     named = re.match(r"FedBCGD_(\w+):", claim.claims[0])
-    ablations = {name.replace(", ", "_").replace("non-share", "nonshare"): build for name, build in ABLATIONS.items()}
-    if not named or named[1] not in ablations:
+    if not named or named[1] not in ABLATED:
         return Verdict(Status.OPEN, f"cannot read {claim.claims[0]!r}")
     compared = [run for run in replays() if run.T > 1 and run.N > 1]
     for run in compared:
         share = run.share or 1
-        other = ablations[named[1]](run.T, run.eta, run.N, run.K, share, run.lam)
+        other = ABLATED[named[1]](run.T, run.eta, run.N, run.K, share, run.lam)
         own = FedBCGD(run.T, run.eta, run.N, run.K, run.lam if settings["momentum"] else 0.0,
                       share=share if settings["share"] else 0, freeze=settings["freeze"])  # fmt: skip
         a, b = run.models(own), run.models(other)

@@ -86,12 +86,8 @@ def listing(
             states = list(_states(machine, run, remember))
         except Undefined as error:
             return stopped(run, error)
-        if differs := difference(states, other, "w"):
-            name, r, value, expected = differs
-            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "gamma": run.gamma,
-                       "round": r, f"{name} of the listing": value.tolist(),
-                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
-            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r}", witness=witness)
+        if apart := difference(run, algorithm, states, other, "w", gamma=run.gamma):
+            return apart
         for where, values in _printed_of(machine, run) if statement.also else ():
             for side in (side for also in statement.also for side in sides(also, values)):
                 relations += 1
