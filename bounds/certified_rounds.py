@@ -20,9 +20,7 @@ from typing import Any
 
 import sympy
 
-from fedtheory import plugins
 from fedtheory.bounds import worst_cases
-from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.worst_cases import MEAN
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue, inequalities
@@ -85,15 +83,6 @@ def _is_zero(one: Any) -> bool:
     return not isinstance(one, Formal) and bool(one == 0)
 
 
-@dataclass(frozen=True)
-class _FunctionAtPoint:
-    """A function at a point."""
-
-    x: Any
-    value: Any
-    gradient: Any
-
-
 class _RoundSymbols:
     """The symbols of a round of M clients: those that each client has, what depends on which draw, and the functions."""
 
@@ -103,7 +92,7 @@ class _RoundSymbols:
         self.values: set[sympy.Symbol] = set()
         self.needs: dict[sympy.Symbol, frozenset[sympy.Symbol]] = {}  # draws that a vector depends on
         self.draws: dict[sympy.Symbol, Property] = {}
-        self.points: list[dict[sympy.Expr, _FunctionAtPoint]] = [{} for _ in range(M)]
+        self.points: list[dict[sympy.Expr, SimpleNamespace]] = [{} for _ in range(M)]
         for m in range(M):
             self.function(m).at(ZERO)
 
@@ -127,13 +116,13 @@ class _RoundSymbols:
         """The function of a client."""
         return SimpleNamespace(at=partial(self._at, m))
 
-    def _at(self, m: int, x: Formal) -> _FunctionAtPoint:
+    def _at(self, m: int, x: Formal) -> SimpleNamespace:
         known = self.points[m]
         if x.e not in known:
             k, needs = len(known), self.behind(x.e)
             value = self.symbol(f"f{k}", m, needs)
             self.values.add(value)
-            known[x.e] = _FunctionAtPoint(x, value, Formal(self.symbol(f"g{k}", m, needs)))
+            known[x.e] = SimpleNamespace(x=x, value=value, gradient=Formal(self.symbol(f"g{k}", m, needs)))
         return known[x.e]
 
 
@@ -168,10 +157,8 @@ class _Model:
         means = {name: memory[kind.removeprefix(MEAN)] for name, kind in self.memory.items() if name not in own}
         memory |= {name: sum(several[1:], start=several[0]) / at.M for name, several in means.items()}
         x = Formal(at.symbol("x"))
-        unbiased, noisy = (
-            Property.UNBIASED in given,
-            bool({Property.UNBIASED, Property.BOUNDED_GRADIENT} & given.keys()),
-        )
+        unbiased = Property.UNBIASED in given
+        noisy = unbiased or Property.BOUNDED_GRADIENT in given
 
         def noise(client: int, turn: int, k: int, point: Formal) -> Formal:
             if not noisy:
@@ -201,13 +188,8 @@ class _Model:
         compresses = hasattr(algorithm, "compressor")
         for odds, coin in tosses:
             functions = [at.function(m) for m in clients]
-            yield (
-                odds,
-                trace(
-                    algorithm, functions, x, ZERO, eta, list(clients), noise, memory, 0, coin,
-                    coder if compresses else None,
-                ),
-            )  # fmt: skip
+            coded = coder if compresses else None
+            yield odds, trace(algorithm, functions, x, ZERO, eta, list(clients), noise, memory, 0, coin, coded)
 
 
 def _reduced(
@@ -242,10 +224,9 @@ def _reduced(
     M, clients = at.M, range(at.M)
     for key, own in each.items():
         if len(key) == 1:
-            c = _same(
-                key, [own.get((m, None), sympy.S.Zero) for m in clients] if (None, None) not in own else own.values()
-            )
-            add((f"value {key[0]}",), c * (M if (None, None) not in own else 1))
+            of_all = (None, None) in own
+            several = own.values() if of_all else [own.get((m, None), sympy.S.Zero) for m in clients]
+            add((f"value {key[0]}",), _same(key, several) * (1 if of_all else M))
             continue
         alone = [all(place[i] is None for place in own) for i in (0, 1)]
         a, b = ("mean " + name for name in key)
@@ -341,7 +322,7 @@ def _conditions(at: _RoundSymbols, traces: Sequence[Trace], given: Mapping[Any, 
 
     found: dict[str, list[sympy.Expr]] = {}
     L = constant(Property.SMOOTH) or constant(Property.SMOOTH_ABOVE)
-    mu = constant(Property.STRONGLY_CONVEX) if Property.STRONGLY_CONVEX in given else None
+    mu = constant(Property.STRONGLY_CONVEX)
     mu = sympy.S.Zero if mu is None and Property.CONVEX in given else mu
     least = Property.MINIMISER in given or Property.STRONGLY_CONVEX in given
     count = min(map(len, at.points))
@@ -400,24 +381,23 @@ def _form(parts: Mapping[Any, Any]) -> sympy.Expr:
 def question(statement: Statement) -> inequalities.FormQuestion:
     """The lemma, as a claim about forms.  Raises ValueError for a lemma or an algorithm that this does not read."""
     paper = statement.paper
-    algorithms = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
-    claim, given = statement.claim, catalogue.properties(statement)
-    if len(algorithms) != 1 or not isinstance(claim, Bound) or claim.sign == "=":
+    algorithm, claim, given = worst_cases.algorithm_of(paper), statement.claim, catalogue.properties(statement)
+    if algorithm is None or not isinstance(claim, Bound) or claim.sign == "=":
         raise ValueError(f"{statement.id}: expected a bound, of a paper with one algorithm")
     if more := given.keys() - _READ:
         raise ValueError(f"{statement.id} assumes {', '.join(sorted(more))}: expected other assumptions")
     symbols = catalogue.symbols(statement)
     by_name = {s.name: s.sympy for s in symbols.values()}
     letters = {s.concept: s.name for s in symbols.values() if s.concept}
-    names = worst_cases.letters_of_settings(algorithms[0], letters)
+    names = worst_cases.letters_of_settings(algorithm, letters)
     names = {n: letter for n, letter in names.items() if n not in ("S", "compressor")}
     if Property.EQUAL_WEIGHTS not in given or "S" in {s.name for s in statement.symbols}:
         raise ValueError(f"{statement.id}: expected clients of equal weights, all of which take part")
     if missing := [n for n, letter in names.items() if letter not in by_name and n not in worst_cases.STEPS]:
         raise ValueError(f"{statement.id}: expected a symbol for the setting {missing[0]}")
     settings = {n: by_name.get(letter, sympy.S.One) for n, letter in names.items()}
-    quantities = {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
-    model = _Model(algorithms[0], quantities, settings, worst_cases.memory_of(paper))
+    quantities = worst_cases.quantities_of(paper)
+    model = _Model(algorithm, quantities, settings, worst_cases.memory_of(paper))
     ones = {s: sympy.S.One for n, s in settings.items() if n in worst_cases.STEPS and isinstance(s, sympy.Symbol)}
 
     def read(e: Any) -> Any:
@@ -500,6 +480,3 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     seen = f"the coefficients are a + b/M for every M, as the code has them for M = {', '.join(map(str, _COUNTS))}"
     premises = (*found.premises, Premise("inference", seen))
     return replace(found, says=f"{found.says}; {seen}", premises=premises)
-
-
-__all__ = ["check", "question"]

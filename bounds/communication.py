@@ -62,6 +62,3 @@ def to_target(
         rounds = int(data["round"].values[there[0]]) if there.size else None
         found.append(None if rounds is None else Reached(rounds, rounds * each.up, rounds * each.down))
     return found
-
-
-__all__ = ["Cost", "Reached", "cost", "to_target"]

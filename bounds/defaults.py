@@ -14,24 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from fedtheory import plugins
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.evaluation import Compiled
-from fedtheory.bounds.quantities import FIELD
-from fedtheory.bounds.trials.arena_search import (
-    Candidate,
-    Candidates,
-    Jumps,
-    judge,
-    jumps,
-    jumps_varied,
-    quadratic,
-    tightest,
-    varied,
-)
+from fedtheory.bounds.trials import arena_search
 from fedtheory.bounds.trials.own_rounds import OwnRounds
 from fedtheory.bounds.trials.quantities import QUANTITIES
 from fedtheory.bounds.tuning import largest_step
+from fedtheory.bounds.worst_cases import algorithm_of
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes, units
 from fedtheory.theory.properties import Property
@@ -49,17 +38,11 @@ def evidence(paper: str, given: Sequence[Evidence]) -> Iterator[Evidence]:
             yield one
 
 
-def algorithm_of(paper: str) -> Any:
-    """The paper's algorithm; None for several, or none."""
-    several = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
-    return several[0] if len(several) == 1 else None
-
-
 def _of_rounds(paper: str) -> Iterator[Evidence]:
     rounds = worst_cases.of_traces(paper)
     if rounds is None:
         return
-    own = OwnRounds(algorithm_of(paper), {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})})
+    own = OwnRounds(algorithm_of(paper), worst_cases.quantities_of(paper))
     for name in rounds.names:
         if not worst_cases.memory_of(paper):  # instances are of first rounds
             yield Evidence(f"{paper}.{name}", "search", _or_open(own.search().check))
@@ -89,11 +72,11 @@ def _of_runs(paper: str) -> Iterator[Evidence]:
             yield Evidence(statement.id, "search", _or_open(partial(_searched, _families(statement, algorithm))))
 
 
-def _searched(families: Sequence[Candidates], statement: Statement, full: bool) -> Verdict:
+def _searched(families: Sequence[arena_search.Candidates], statement: Statement, full: bool) -> Verdict:
     """The first refutation in a family; else what all families found, and the smallest slack."""
     tested = []
     for family in families:
-        found = judge(tightest(statement, family, full), statement)
+        found = arena_search.judge(arena_search.tightest(statement, family, full), statement)
         if found.status is Status.REFUTED:
             return found
         if found.status is Status.TESTED:
@@ -104,7 +87,7 @@ def _searched(families: Sequence[Candidates], statement: Statement, full: bool) 
     return replace(tested[0], says="; ".join(one.says for one in tested), slack=slack)
 
 
-def _families(statement: Statement, algorithm: Any) -> tuple[Candidates, Candidates]:
+def _families(statement: Statement, algorithm: Any) -> tuple[arena_search.Candidates, arena_search.Candidates]:
     """Small quadratics that the statement's assumptions admit, and functions with jumps; with one to three local steps."""
     given = catalogue.properties(statement)
     convex = bool({Property.CONVEX, Property.STRONGLY_CONVEX} & given.keys())
@@ -123,30 +106,23 @@ def _families(statement: Statement, algorithm: Any) -> tuple[Candidates, Candida
         M, K = 1 if alone else int(rng.integers(2, 4)), 1 if single else int(rng.integers(1, 4))
         return M, ({step: K} if step else {}) | ({coin: float(rng.choice([0.2, 0.5, 1.0]))} if coin else {})
 
-    def draw(rng: np.random.Generator) -> Candidate:
+    def draw(rng: np.random.Generator) -> arena_search.Candidate:
         d = int(rng.integers(1, 3))
         M, own = size(rng)
-        one = quadratic(rng, d, M, least)
+        one = arena_search.quadratic(rng, d, M, least)
         sigma = one.sigma if Property.VARIANCE in given else 0.0
         return replace(one, sigma=sigma, settings=own | ({"S": int(rng.integers(1, M + 1))} if sampled else {}))
 
-    def draw_jumps(rng: np.random.Generator) -> Jumps:
+    def draw_jumps(rng: np.random.Generator) -> arena_search.Jumps:
         M, own = size(rng)
         settings = own | ({"S": M} if sampled else {}) | ({coin: 1.0} if coin else {})
-        return replace(jumps(rng, M, max(least, 0.0)), settings=settings)
-
-    def vary_jumps(rng: np.random.Generator, candidate: Jumps, width: float) -> Jumps:
-        return jumps_varied(rng, candidate, width, max(least, 0.0))
-
-    def vary(rng: np.random.Generator, candidate: Candidate, width: float) -> Candidate:
-        return varied(rng, candidate, width, least)
+        return replace(arena_search.jumps(rng, M, max(least, 0.0)), settings=settings)
 
     def largest(bound: Compiled, values: Any, rounds: int) -> float | None:
         step_size = "eta_tilde" if any(s.name == "eta_tilde" for s in statement.where) else "eta"
         return largest_step(bound, step_size, values)
 
-    quadratics = Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
+    vary = partial(arena_search.varied, least=least)
+    quadratics = arena_search.Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)
+    vary_jumps = partial(arena_search.jumps_varied, least=max(least, 0.0))
     return quadratics, replace(quadratics, draw=draw_jumps, vary=vary_jumps)
-
-
-__all__ = ["algorithm_of", "evidence"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 import mpmath
@@ -141,17 +141,12 @@ _MOST_POINTWISE = 5000  # points of an array that are evaluated one by one where
 ROUNDING = 1e-12
 
 
-def _equal(a: Any, b: Any) -> Any:
-    """Equality up to rounding: 1/(1-lambda) - 1 computed by the caller equals lambda/(1-lambda)."""
-    return np.isclose(a, b, rtol=ROUNDING, atol=0.0)
-
-
 HOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
     ">=": np.greater_equal,
     "<": np.less,
     ">": np.greater,
-    "==": _equal,
+    "==": partial(np.isclose, rtol=ROUNDING, atol=0.0),  # 1/(1-lambda) - 1 of the caller equals lambda/(1-lambda)
 }
 
 

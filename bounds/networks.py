@@ -253,5 +253,3 @@ STUDY = Study(
     ("fedtheory.simulations.networks.estimates", "fedtheory.simulations.networks.problem"),
     tuple(method.statement for method in METHODS.values()),
 )
-
-__all__ = ["METHODS", "SEEDS", "STUDY", "Beside", "Estimated", "NetworkMethod", "beside", "network", "over_seeds"]

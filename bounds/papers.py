@@ -67,6 +67,3 @@ def quantities(paper: str) -> Mapping[str, Quantity]:
 def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
     """The paper's experiments with networks."""
     return dict(getattr(plugins.load(paper, "presets"), "PRESETS", {}))
-
-
-__all__ = ["arenas", "evidence", "experiments", "on_data", "presets", "quantities"]

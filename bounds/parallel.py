@@ -110,6 +110,3 @@ def _other(says: str) -> ValueError:
     return ValueError(
         f"{says}: expected clients that work in parallel from x, and a server that adds up what they send"
     )
-
-
-__all__ = ["parallel_round"]

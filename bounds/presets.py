@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, get_args
 
@@ -101,6 +102,13 @@ def with_tails(build: Callable[[], Preset]) -> Preset:
 
 
 Cells = Callable[[], tuple[Cell, ...]]
+Row = Mapping[str, Any]
+WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
+
+
+def record(paper: str, name: str) -> Record:
+    """The settings and printed numbers of a statement of a paper."""
+    return catalogue.find(f"{paper}.{name}").claim_of(Record)
 
 
 def declared(paper: str, cells: Mapping[str, Cells], file: DataEntry | None = None) -> dict[str, Callable[[], Preset]]:
@@ -133,9 +141,7 @@ def _declared(paper: str, name: str, entry: DataEntry, lists: Mapping[str, Any],
         value = entry.values.get(of)
         if isinstance(value, str):
             statement, *names = value.removeprefix("@").split(", ")
-            value = catalogue.find(f"{paper}.{statement}").claim_of(Record).settings
-            for part in names:
-                value = value[part]
+            return reduce(getitem, names, record(paper, statement).settings)
         return value
 
     choices, departs = (value_of(entry, entry.of(of, list, []), lists) for of in ("choices", "departs"))

@@ -49,5 +49,3 @@ FIELD: Mapping[str, Quantity] = {
     "drift_sum": lambda t: t.sum((s.x - t.x).square for s in t.steps),
     "drift": lambda t: t.sum((s.x - t.x).square for s in t.steps) / len(t.steps),
 }
-
-__all__ = ["FIELD", "Quantity", "Values", "mean"]

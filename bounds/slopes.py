@@ -340,23 +340,3 @@ def evidence(experiments: Sequence[Experiment], missing: Mapping[tuple[str, str]
         )
         for row in rows
     ]
-
-
-__all__ = [
-    "Experiment",
-    "Formula",
-    "Slope",
-    "SlopeSetting",
-    "check",
-    "evidence",
-    "fitted",
-    "gradients",
-    "hundredths",
-    "in_words",
-    "least_rounds",
-    "printed",
-    "rounds",
-    "slopes",
-    "study",
-    "term",
-]

@@ -96,6 +96,3 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             node.body = list(body(node))
     return tree
-
-
-__all__ = ["digest"]

@@ -102,6 +102,3 @@ def _json(value: float) -> float | None:
 
 def _numbers(own: Mapping[str, Sequence[float | None]]) -> Numbers:
     return {name: [np.nan if v is None else v for v in values] for name, values in own.items()}
-
-
-__all__ = ["FOLDER", "Numbers", "Study"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -99,10 +100,7 @@ def _fewest_rounds(statement: Compiled, name: str, values: Mapping[str, float]) 
         few, many = many, 2 * many
     if many >= _MOST_ROUNDS:
         return None
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if admits(middle) else (middle, many)
-    return many
+    return bisect_left(range(many), True, few + 1, key=admits)
 
 
 def _interval(statement: Compiled, name: str, values: Mapping[str, float]) -> tuple[float, float]:
@@ -301,11 +299,4 @@ def rounds_to(epsilon: float, id_: str, /, *, most: int = 10**12, **values: Any)
         if high >= most:
             return None
         high = min(2 * high, most)
-    low = high // 2
-    while high - low > 1:
-        mid = (low + high) // 2
-        low, high = (low, mid) if reached(mid) else (mid, high)
-    return high
-
-
-__all__ = ["Tuned", "admissible_interval", "closed_form", "rounds_to", "tune"]
+    return bisect_left(range(high), True, high // 2 + 1, key=reached)

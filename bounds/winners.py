@@ -217,19 +217,3 @@ STUDIES = {
     )
     for which in MAPS
 }
-
-
-__all__ = [
-    "BUDGETS",
-    "KAPPAS",
-    "MAPS",
-    "METHODS",
-    "STUDIES",
-    "Budget",
-    "MapPoint",
-    "Method",
-    "cells",
-    "gaps_at",
-    "predicted",
-    "smallest_gaps",
-]

@@ -15,22 +15,13 @@ import sympy
 
 from fedtheory import plugins
 from fedtheory.bounds.quantities import FIELD
+from fedtheory.bounds.trials.cases import rational
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.trace import Noise, Trace, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, number, summed, total, vector
-from fedtheory.theory.proofs.scenes import (
-    FunctionClass,
-    Numbers,
-    Oracle,
-    PaperScenes,
-    Scene,
-    Tilted,
-    exact,
-    fitting,
-    squared,
-)
 from fedtheory.theory.proofs.tight import Bracket, Programme, tight
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Bound, Statement, defined
@@ -44,7 +35,7 @@ def best_constant(
     larger: Form,
     smaller: Form,
     *,
-    of: FunctionClass,
+    of: scenes.FunctionClass,
     M: int,
     eta: Fraction,
     memory: Mapping[str, GramVector | Sequence[GramVector]] | None = None,
@@ -76,7 +67,7 @@ def round_programme(
     larger: Form,
     smaller: Form,
     *,
-    of: FunctionClass,
+    of: scenes.FunctionClass,
     M: int,
     eta: Fraction,
     memory: Mapping[str, GramVector | Sequence[GramVector]] | None = None,
@@ -95,7 +86,9 @@ def round_programme(
     return Programme(need, room, _conditions(clients, outcomes, of, given))
 
 
-def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Oracle | Tilted], list[Oracle]]:
+def federation(
+    M: int, stationary: bool, tilted: bool = False
+) -> tuple[list[scenes.Oracle | scenes.Tilted], list[scenes.Oracle]]:
     """The clients' functions, and the functions that must be of the class.
 
     stationary  whether 0 is a stationary point of their mean: then their gradients there sum to 0
@@ -103,11 +96,11 @@ def federation(M: int, stationary: bool, tilted: bool = False) -> tuple[list[Ora
     """
     slopes = [vector(f"g{m}*") for m in range(M - 1)]
     slopes.append(-total(slopes))
-    functions = [Oracle("")] if tilted else [Oracle(f"{m}.") for m in range(M)]
+    functions = [scenes.Oracle("")] if tilted else [scenes.Oracle(f"{m}.") for m in range(M)]
     if stationary:
         for function, slope in zip(functions, [NOTHING] if tilted else slopes, strict=True):
             function.put(NOTHING, slope)
-    return [Tilted(functions[0], slope) for slope in slopes] if tilted else list(functions), functions
+    return [scenes.Tilted(functions[0], slope) for slope in slopes] if tilted else list(functions), functions
 
 
 def two_valued(
@@ -143,12 +136,27 @@ def variances(traces: Iterable[Trace], given: Properties) -> dict[str, Quadratic
         return {}
     (most,) = given[Property.VARIANCE]
     names = sorted({n for t in traces for step in t.steps for n in step.noise.parts if n.startswith("n(")})
-    return {f"variance of {name}": squared(most) - vector(name).square for name in names}
+    return {f"variance of {name}": scenes.squared(most) - vector(name).square for name in names}
+
+
+def of_class(functions: Iterable[scenes.Oracle], of: scenes.FunctionClass) -> dict[str, QuadraticForm]:
+    """What is >= 0 for functions of the class."""
+    return {name: form for function in functions for name, form in function.conditions(of).items()}
+
+
+def numbers_of(
+    names: Sequence[str], counts: Iterable[Sequence[int]], common: Mapping[str, Fraction]
+) -> list[dict[str, Fraction]]:
+    """The numbers to try: those in common, with each of these counts, of which the last says whether there is noise."""
+    return [
+        {**dict(zip(names, map(Fraction, some), strict=True)), **common, **({} if noisy else {"sigma": Fraction(0)})}
+        for *some, noisy in counts
+    ]
 
 
 def _outcomes(
     algorithm: Algorithm,
-    clients: Sequence[Oracle],
+    clients: Sequence[scenes.Oracle],
     eta: Fraction,
     noise: int,
     given: Collection[StrEnum],
@@ -191,19 +199,19 @@ def _before(name: str, kind: str, M: int) -> list[GramVector]:
 
 
 def _conditions(
-    clients: Sequence[Oracle],
+    clients: Sequence[scenes.Oracle],
     outcomes: Sequence[tuple[Fraction, Trace]],
-    of: FunctionClass,
+    of: scenes.FunctionClass,
     given: Properties,
 ) -> dict[str, QuadraticForm]:
     """What is >= 0 by the variance of the noise and the class of the functions."""
-    found = variances((t for _, t in outcomes), given)
-    return found | {name: form for client in clients for name, form in client.conditions(of).items()}
+    return variances((t for _, t in outcomes), given) | of_class(clients, of)
 
 
-def rounds(paper: str) -> PaperScenes | None:
+def rounds(paper: str) -> scenes.PaperScenes | None:
     """The paper's rounds in vectors: traces in `bounds.PAPER.worst_case`, else those among its checks, if it has any."""
-    here: PaperScenes | None = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None) or catalogue.rounds(paper)
+    own = getattr(plugins.load(paper, "worst_case"), "ROUNDS", None)
+    here: scenes.PaperScenes | None = own or catalogue.rounds(paper)
     return here or (of_traces(paper) if paper in plugins.packages() else None)
 
 
@@ -216,7 +224,7 @@ READ = _OF_F | {
     Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS, Property.HETEROGENEITY_AT_OPTIMUM,
     Property.SAMPLING,
 }  # fmt: skip
-_CONVEX = {
+CONVEX = {
     Property.CONVEX,
     Property.STRONGLY_CONVEX,
     Property.CONVEX_MEAN,
@@ -234,27 +242,37 @@ STEPS = ("K", "tau", "T")  # names of the number of local steps
 _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
 
-def of_traces(paper: str) -> PaperScenes | None:
+def algorithm_of(paper: str) -> Any:
+    """The paper's algorithm; None for several, or none."""
+    several = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
+    return several[0] if len(several) == 1 else None
+
+
+def quantities_of(paper: str) -> Mapping[str, Any]:
+    """The quantities of a round, by the names of their symbols: the field's, and the paper's own."""
+    return {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
+
+
+def of_traces(paper: str) -> scenes.PaperScenes | None:
     """The rounds of a paper outside that has none: from traces of its algorithm.  None for several algorithms, or none.
 
     A statement has them if it is a bound, its quantities are the field's (`fedtheory.bounds.quantities`) or the paper's own
     (`QUANTITIES` in its checks: name of a symbol -> function of a trace), and its other symbols are M, L, mu, sigma, eta,
     eta_tilde, or settings of the algorithm.
     """
-    algorithms = list(getattr(plugins.load(paper, "algorithms"), "ALGORITHMS", {}).values())
-    if len(algorithms) != 1:
+    algorithm = algorithm_of(paper)
+    if algorithm is None:
         return None
-    own = {**FIELD, **getattr(plugins.load(paper, "checks"), "QUANTITIES", {})}
     letters = {s.concept: s.name for s in catalogue.paper(paper).symbols.values() if s.concept}
-    settings = {letter: name for name, letter in letters_of_settings(algorithms[0], letters).items()}
-    chosen = algorithms[0].keywords if isinstance(algorithms[0], partial) else {}
+    settings = {letter: name for name, letter in letters_of_settings(algorithm, letters).items()}
+    chosen = algorithm.keywords if isinstance(algorithm, partial) else {}
     fixed = {
         letters.get("local steps", n) if n in STEPS else n: Fraction(v) for n, v in chosen.items() if isinstance(v, int)
     }
-    of = _OfTraces(algorithms[0], own, settings, fixed, memory_of(paper))
+    of = _OfTraces(algorithm, quantities_of(paper), settings, fixed, memory_of(paper))
     names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
     which = "any memories before the round" if of.memory else "a first round"
-    return PaperScenes(names, of.complete, of.scenes, "eta", of.tried, f"noise of two values; {which}")
+    return scenes.PaperScenes(names, of.complete, of.scenes_of, "eta", of.tried, f"noise of two values; {which}")
 
 
 def memory_of(paper: str) -> Mapping[str, str]:
@@ -311,17 +329,14 @@ class _OfTraces:
         bounded = {s.name for s in statement.claim.quantity.free_symbols}
         return bool(bounded & self.quantities.keys()) and {s.name for s in statement.symbols} <= known
 
-    def complete(self, statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
-        """The symbols' values; both step sizes, from the one that is given; with noise unless told.
-
-        Raises ValueError for missing or unknown names, and for numbers outside the domains.
-        """
+    def complete(self, statement: Statement, given: Mapping[str, Fraction]) -> scenes.Numbers:
+        """The symbols' values; both step sizes, from the one that is given; with noise unless told."""
         symbols = {s.name: s for s in catalogue.symbols(statement).values()}
         given = {**{n: v for n, v in self.fixed.items() if n in symbols}, **given}
         needed = {"L", *({"M", *self.settings, *self.fixed} & symbols.keys())}
         needed |= {"mu"} if self._constant(statement, "mu") else set()
-        fitting(statement, given, needed, ("eta", "eta_tilde"), ())
-        at = {symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()}
+        scenes.fitting(statement, given, needed, ("eta", "eta_tilde"), ())
+        at = {symbols[name].sympy: rational(value) for name, value in given.items()}
         for symbol, value in at.items():
             whole = symbol.is_integer and not value.is_integer
             if whole or value < 0 or (value == 0 and symbol.name not in ("mu", "sigma")):
@@ -355,14 +370,14 @@ class _OfTraces:
         assumed = sympy.Tuple(*(one for several in catalogue.properties(statement).values() for one in several))
         return name in {s.name for s in statement.symbols | assumed.free_symbols}
 
-    def _any_lowest(self, statement: Statement, at: Numbers) -> bool:
+    def _any_lowest(self, statement: Statement, at: scenes.Numbers) -> bool:
         """Whether the gaps of a claim cancel but for a difference, so that F* may be any number."""
         claim = statement.claim_of(Bound)
         gaps = [s for s in statement.symbols if s.name in _ABOVE_ANY]
         difference = sympy.expand(defined(claim.quantity - claim.value, statement.where).subs(dict(at)))
         return sympy.Add(*(difference.coeff(s) for s in gaps)) == 0
 
-    def scenes(self, statement: Statement, at: Numbers) -> list[Scene]:
+    def scenes_of(self, statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
         """The round of the statement.  Raises ValueError for assumptions on other things than functions and noise."""
         given, numbers = catalogue.properties(statement), {symbol.name: value for symbol, value in at.items()}
         readable(statement)
@@ -375,18 +390,15 @@ class _OfTraces:
         noise = max([int(build[name]) for name in STEPS if name in build], default=1) if noisy else 0
         tosses = coins(algorithm)
 
-        def scene(of: FunctionClass, stationary: bool) -> Scene:
+        def scene(of: scenes.FunctionClass, stationary: bool) -> scenes.Scene:
             M = int(numbers.get("M", 1))
             _, clients = federation(M, stationary)
+            means_of = {name: kind.removeprefix(MEAN) for name, kind in self.memory.items() if kind.startswith(MEAN)}
             memory: dict[str, Any] = {
-                name: _before(name, kind, M) for name, kind in self.memory.items() if not kind.startswith(MEAN)
+                name: _before(name, kind, M) for name, kind in self.memory.items() if name not in means_of
             }
-            memory |= {
-                name: total(memory[kind.removeprefix(MEAN)]) / M
-                for name, kind in self.memory.items()
-                if kind.startswith(MEAN)
-            }
-            eta = exact(numbers["eta"], {})
+            memory |= {name: total(memory[several]) / M for name, several in means_of.items()}
+            eta = scenes.exact(numbers["eta"], {})
             outcomes = list(_outcomes(algorithm, clients, eta, noise, given, memory or None, tosses))
             means: dict[sympy.Expr, QuadraticForm] = {
                 s: summed(own[s.name](t) * chance for chance, t in outcomes)
@@ -402,30 +414,23 @@ class _OfTraces:
                 raise ValueError(
                     f"{statement.id} is about x* or F*: expected a minimiser and convexity among its assumptions"
                 )
-            return Scene(means, _conditions(clients, outcomes, of, given), clients)
+            return scenes.Scene(means, _conditions(clients, outcomes, of, given), clients)
 
-        of = FunctionClass.of(given, at)
+        of = scenes.FunctionClass.of(given, at)
         # a strongly convex function has a minimiser; where F is not convex, a stationary 0 may be none
-        least = Property.STRONGLY_CONVEX in given or (Property.MINIMISER in given and bool(given.keys() & _CONVEX))
+        least = Property.STRONGLY_CONVEX in given or (Property.MINIMISER in given and bool(given.keys() & CONVEX))
         own = self.quantities if least or not self._any_lowest(statement, at) else {**self.quantities, **_ABOVE_ANY}
         whole = scene(of, least)
         if not given.keys() & _OF_F:
             return [whole]
         # what is said of F alone is left out above; below every client has it
-        mu = [exact(given[name][0], at) for name in (Property.STRONGLY_CONVEX_MEAN, Property.POLYAK) if name in given]
-        L = [exact(given[Property.SMOOTH_MEAN][0], at)] if Property.SMOOTH_MEAN in given else []
-        smaller = FunctionClass(min([*L, *([of.L] if of.L else [])], default=None), max([*mu, of.mu or Fraction(0)]))
+        mu = [
+            scenes.exact(given[name][0], at)
+            for name in (Property.STRONGLY_CONVEX_MEAN, Property.POLYAK)
+            if name in given
+        ]
+        L = [scenes.exact(given[Property.SMOOTH_MEAN][0], at)] if Property.SMOOTH_MEAN in given else []
+        smaller = scenes.FunctionClass(
+            min([*L, *([of.L] if of.L else [])], default=None), max([*mu, of.mu or Fraction(0)])
+        )
         return [replace(whole, within=scene(smaller, least))]
-
-
-__all__ = [
-    "STEPS",
-    "best_constant",
-    "federation",
-    "letters_of_settings",
-    "of_traces",
-    "round_programme",
-    "rounds",
-    "two_valued",
-    "variances",
-]

@@ -1,7 +1,7 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
 from fedtheory.bounds.fedbat import checks, local_steps, rounds, whole_runs, worst_case
-from fedtheory.bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
+from fedtheory.bounds.fedbat.arenas import ARENAS, on_data
 from fedtheory.bounds.trials.arena import arena_evidence
 from fedtheory.bounds.trials.quantities import Quantity
 from fedtheory.theory.proofs import scenes
@@ -17,7 +17,7 @@ QUANTITIES = {
     ),
 }
 
-__all__ = ["ARENAS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "QUANTITIES", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

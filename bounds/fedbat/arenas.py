@@ -21,7 +21,6 @@ from scipy.special import stdtrit
 
 from fedtheory.bounds.fedbat import local_steps
 from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, Given, build, seeds_of, steps_of
-from fedtheory.bounds.trials.arena_search import Candidates
 from fedtheory.simulations import data, has_expectation, partitions
 from fedtheory.simulations.algorithms.fedbat import FedBAT, Gamma
 from fedtheory.simulations.exact import enumerated
@@ -38,25 +37,21 @@ CLIENTS = 4
 @cache
 def two_valleys(weights: tuple[float, ...] | None) -> Problem:
     """Two clients in two dimensions, no noise: curvatures 1 and 1/2, minima apart."""
-    H = np.array([np.diag([1.0, 0.5]), np.diag([0.5, 1.0])])
-    return Quadratic(
-        H, np.array([[0.0, 1.0], [-1.0, 0.0]]), 0.0, "two valleys", None if weights is None else np.array(weights)
-    )
+    H, b = np.array([np.diag([1.0, 0.5]), np.diag([0.5, 1.0])]), np.array([[0.0, 1.0], [-1.0, 0.0]])
+    return Quadratic(H, b, 0.0, "two valleys", None if weights is None else np.array(weights))
 
 
 @cache
-def two_bowls(kappa: float) -> Problem:
+def two_bowls() -> Problem:
     """Two clients in two dimensions with one function, no noise: binarisation is the only error."""
-    H = np.array([np.diag([1.0, 1 / kappa])] * 2)
-    return Quadratic(H, np.zeros((2, 2)), 0.0, f"two equal bowls, kappa {kappa:g}")
+    return Quadratic(np.array([np.diag([1.0, 0.25])] * 2), np.zeros((2, 2)), 0.0, "two equal bowls, kappa 4")
 
 
 @cache
 def narrow(second: float) -> Problem:
     """Two clients in one coordinate, where binarisation is exact: curvatures 1 and `second`, one minimum, no noise."""
-    return Quadratic(
-        np.array([[[1.0]], [[second]]]), np.zeros((2, 1)), 0.0, f"one coordinate, curvatures 1, {second:g}"
-    )
+    H = np.array([[[1.0]], [[second]]])
+    return Quadratic(H, np.zeros((2, 1)), 0.0, f"one coordinate, curvatures 1, {second:g}")
 
 
 @cache
@@ -69,17 +64,8 @@ def saddle() -> Problem:
 @cache
 def noisy(d: int, kappa: float) -> Problem:
     """Four quadratics with noise in d dimensions, L = 1."""
-    return generate(
-        d,
-        CLIENTS,
-        L=1.0,
-        mu=1 / kappa,
-        zeta_star=1.0,
-        delta=0.25 * (1 - 1 / kappa),
-        sigma=1.0,
-        x_star=np.zeros(d),
-        seed=d,
-    )
+    mu, star = 1 / kappa, np.zeros(d)
+    return generate(d, CLIENTS, L=1.0, mu=mu, zeta_star=1.0, delta=0.25 * (1 - mu), sigma=1.0, x_star=star, seed=d)
 
 
 @cache
@@ -109,14 +95,8 @@ def largest_gradient(arena: Arena) -> float:
 def _largest_gradient(problem: Problem, algorithm: FedBAT, rounds: int, x0: float, seeds: int) -> float:
     if has_expectation(problem, algorithm, rounds):
         return enumerated.largest_gradient(cast(Quadratic, problem), algorithm, rounds, x0, float(algorithm.eta[0]))
-    squares = local_steps.run(
-        problem,
-        algorithm,
-        rounds=rounds,
-        seeds=range(seeds),
-        x0=np.full(problem.d, x0),
-        record=("client_grad_sq",),
-    ).client_grad_sq
+    given: dict[str, Any] = {"rounds": rounds, "seeds": range(seeds), "x0": np.full(problem.d, x0)}
+    squares = local_steps.run(problem, algorithm, **given, record=("client_grad_sq",)).client_grad_sq
     half = stdtrit(seeds - 1, (1 + CONFIDENCE) / 2) * squares.std("seed", ddof=1) / np.sqrt(seeds)
     return float(np.sqrt((squares.mean("seed") + half).max()))
 
@@ -184,7 +164,7 @@ def _fedbat(case: Trial, tau: int, K: int | None) -> Callable[..., FedBAT]:
 def _by_all_outcomes(id_: str, case: Trial) -> Iterator[Arena]:
     """Two clients in one or two dimensions: as many rounds as can be enumerated."""
     problems: dict[str, Callable[[], Problem]] = {
-        "two equal bowls, kappa 4": partial(two_bowls, 4.0),
+        "two equal bowls, kappa 4": two_bowls,
         "two valleys": partial(two_valleys, None),
     }
     if not case.sampled:
@@ -235,4 +215,3 @@ ARENAS = [
     for id_, case in TRIALS.items()
     for arena in (*_by_all_outcomes(id_, case), *_at_random(id_, case), *_on_data(id_, case, "breast_cancer"))
 ]
-SEARCHED: dict[str, Candidates] = {}

@@ -23,9 +23,10 @@ from fedtheory.simulations.problems import Array, Problem, mean_over_clients
 
 @dataclass(eq=False)
 class Meter:
-    """A problem that records every gradient that it computes."""
+    """A problem that records every gradient that it computes, and the points."""
 
     problem: Problem
+    points: list[Array] = field(default_factory=list)
     gradients: list[Array] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
@@ -33,6 +34,7 @@ class Meter:
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """The problem's gradient, recorded."""
+        self.points.append(x.copy())
         self.gradients.append(self.problem.gradient(x, client, draw))
         return self.gradients[-1]
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +30,6 @@ F = Fraction
 _ZERO = F(0)
 _SYMBOLS = {"F_bar", "F_v", "F_bar_next", "grad_sq", "gbar_sq", "g_sq", "inner_grad", "apart_sq", "apart_bar_sq", "noise_sq",
             "jump_sq", "spread_x"}  # fmt: skip
-
-
-class _KinkPoint(NamedTuple):
-    """A function at a point."""
-
-    x: DrawnVector
-    value: Fraction
-    gradient: DrawnVector
 
 
 @dataclass(frozen=True)
@@ -78,10 +71,11 @@ class CornerFunction:
         area = sum(((b - a) * (self.gradient(a) + self.gradient(b)) / 2 for a, b in pairwise(ends)), F(0))
         return area if x >= 0 else -area
 
-    def at(self, x: DrawnVector) -> _KinkPoint:
+    def at(self, x: DrawnVector) -> Any:
         """The function at a point that is not random."""
         ((at,),) = x.values
-        return _KinkPoint(x, self.value(at), DrawnVector(np.array([[self.gradient(at)]]), x.weights))
+        gradient = DrawnVector(np.array([[self.gradient(at)]]), x.weights)
+        return SimpleNamespace(x=x, value=self.value(at), gradient=gradient)
 
     @cached_property
     def minimum(self) -> Fraction:

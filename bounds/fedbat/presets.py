@@ -5,25 +5,19 @@ The authors' code is github.com/Leopold1423/fedbat-icml24; it has FedAvg and Fed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, cast
 
-from fedtheory.bounds.presets import Cell, declared
+from fedtheory.bounds.presets import WITH_GRADIENT, Cell, Row, declared, record
 from fedtheory.simulations.networks.setup import Setup, settings_of
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Record
 
-Row = Mapping[str, Any]
-
 DATA = {"FMNIST": "fashion-mnist", "SVHN": "svhn", "CIFAR-10": "cifar-10", "CIFAR-100": "cifar-100"}
 METHODS = {f"FedPAQ [{b}-bit]": f"FedPAQ, {b} bits" for b in (3, 4)}  # methods with another name in the registry
-RECORD = ("value", "test_value", "accuracy")
 EVERY = 2
-
-
-def _record(name: str) -> Record:
-    return catalogue.find(f"fedbat.{name}").claim_of(Record)
+_record = partial(record, "fedbat")
 
 
 def _partition(row: Row) -> dict[str, Any]:
@@ -56,7 +50,7 @@ def _sparsity() -> float:
     return float(next(row["sparsity"] for row in cast(Record, also).table if row["method"] == "ZeroFL"))
 
 
-def _setup(row: Row, record: tuple[str, ...] = RECORD, released: bool = False) -> Setup:
+def _setup(row: Row, released: bool = False, **more: Any) -> Setup:
     """The training of a printed cell: method, dataset, clients, partition, and rho or phi."""
     hyper = _record("hyper").settings
     (model,) = [r["model"] for r in _record("data.sets").table if r["dataset"] == row["dataset"]]
@@ -82,7 +76,7 @@ def _setup(row: Row, record: tuple[str, ...] = RECORD, released: bool = False) -
         algorithm=algorithm,
         rounds=hyper["rounds"][model],
         every=1 if released else EVERY,
-        record=record,
+        **more,
     )
 
 
@@ -133,7 +127,7 @@ PRESETS = declared(
     {
         **{f"table{n}": partial(_table, f"table{n}") for n in (1, 2, 3, 5, 6)},
         "table1, as released": _released,
-        "fig2": partial(_curves, "fig2", record=("value", "grad_sq", "test_value", "accuracy")),
+        "fig2": partial(_curves, "fig2", record=WITH_GRADIENT),
         "fig3": partial(_curves, "fig3"),
     },
 )

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import inf
 from random import Random
@@ -31,23 +31,16 @@ from typing import Any, Literal, get_args
 import sympy
 
 from fedtheory.bounds.fedbat.quantities import OF_CLIENTS, OF_ENTRIES, OF_LOWEST, OF_STAR, in_numbers, steps_of
-from fedtheory.bounds.trials.claims import (
-    NumericCondition,
-    balance,
-    condition,
-    inequalities,
-    rescaled,
-    symbols_of,
-    unassumed,
-)
-from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
+from fedtheory.bounds.trials import claims
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
+from fedtheory.theory.statement import Evidence, Statement, defined
 
 Appendix = Literal["C", "D", "E"]
+Rows = Sequence[Sequence[Fraction]]  # a vector of each client
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
 _OF_STEP = ("eta_t", "eta_start", "eta_later", "t", "t_0")
 _EARLY = {*_CONSTANTS, *_OF_STEP} - {"G", "sigma"}
@@ -59,18 +52,21 @@ class BinarisedForm(Form):
 
     given    the properties that it assumes
     strong   whether every F_k is strongly convex
-    early    its conditions on counts, constants and learning rates, which a run has before it is followed
     """
 
     appendix: Appendix
     given: frozenset[StrEnum] = frozenset()
     strong: bool
-    early: tuple[NumericCondition, ...] = ()
 
-    @property
-    def late(self) -> list[NumericCondition]:
+    @cached_property
+    def early(self) -> list[claims.NumericCondition]:
+        """Its conditions on counts, constants and learning rates, which a run has before it is followed."""
+        return [one for one in self.conditions if one.symbols <= _EARLY]
+
+    @cached_property
+    def late(self) -> list[claims.NumericCondition]:
         """The other conditions."""
-        return [one for one in self.conditions if one not in self.early]
+        return [one for one in self.conditions if not one.symbols <= _EARLY]
 
     def lacks(self, *assumed: Property) -> bool:
         """Whether the statement assumes none of these."""
@@ -90,28 +86,24 @@ _MINIMA = {*OF_LOWEST, *OF_STAR, "x_star_k"}
 def form_of(statement: Statement) -> list[BinarisedForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
-    Raises ValueError for a place outside the appendices, for a claim that is no bound or relation, and for roots that do not
-    cancel.
+    Raises ValueError as `inequalities` and `condition` do, and for a place outside the appendices.
     """
     appendix = _appendix(statement)
     if appendix is None:
         raise ValueError(f"{statement.id}, {statement.place}: expected a statement of Appendix C, D or E")
     where, given = dict(statement.where), frozenset(catalogue.properties(statement))
-    claims = tuple(inequalities(statement.claim, where))
-    also = tuple(one for claim in statement.also for one in inequalities(claim, where))
-    relations = [c for c in (defined(c.relation, where) for c in statement.when) if c != sympy.true]
-    conditions = tuple(map(condition, relations))
-    named = [{s.name for s in relation.free_symbols} for relation in relations]
+    stated = tuple(claims.inequalities(statement.claim, where))
+    also = tuple(one for claim in statement.also for one in claims.inequalities(claim, where))
+    relations = (defined(c.relation, where) for c in statement.when)
     form = BinarisedForm(
-        inequalities=claims,
+        inequalities=stated,
         also=also,
-        conditions=conditions,
-        early=tuple(one for one, names in zip(conditions, named, strict=True) if names <= _EARLY),
+        conditions=tuple(claims.condition(one) for one in relations if one != sympy.true),
         appendix=appendix,
         given=given,
-        strong=Property.STRONGLY_CONVEX in given or any(one.symbols & _MINIMA for one in (*claims, *also)),
+        strong=Property.STRONGLY_CONVEX in given or any(one.symbols & _MINIMA for one in (*stated, *also)),
     )
-    return [replace(form, factors=factors) for factors in unassumed(statement)]
+    return [replace(form, factors=factors) for factors in claims.unassumed(statement)]
 
 
 def _appendix(statement: Statement) -> Appendix | None:
@@ -166,8 +158,8 @@ def cases(run: EnumeratedRun, to: BinarisedForm, further: bool = False) -> Itera
     """
     if run.d > 2:
         raise ValueError(f"d = {run.d}: expected 1 or 2, where q = sqrt(d - 1) is a whole number")
-    claims = to.also if further else to.inequalities
-    if not claims or not fits(run, to):
+    stated = to.also if further else to.inequalities
+    if not stated or not fits(run, to):
         return
     curvatures = run.curvatures
     known: dict[str, Any] = {
@@ -176,9 +168,9 @@ def cases(run: EnumeratedRun, to: BinarisedForm, further: bool = False) -> Itera
     }  # fmt: skip
     if min(curvatures) > 0:
         known["mu"] = min(curvatures)
-    constants = rescaled(known, to.factors)
+    constants = claims.rescaled(known, to.factors)
 
-    def met(conditions: Iterable[NumericCondition], values: Mapping[str, Any]) -> bool:
+    def met(conditions: Iterable[claims.NumericCondition], values: Mapping[str, Any]) -> bool:
         """At a step; as rates do not increase, the largest up to a round later must do for eta_later, too."""
         largest = {**values, "eta_later": max(run.rates[values["t"] + 1 : values["t"] + run.tau + 1])}
         return all(condition.holds(values) and condition.holds(largest) for condition in conditions)
@@ -197,20 +189,20 @@ def cases(run: EnumeratedRun, to: BinarisedForm, further: bool = False) -> Itera
         "G_squared": max(row[f"largest_{G}"] for row in rows),
         "sigma_sq": max(row[f"noise_{sigma}_most"] for row in rows),
     }
-    constants = rescaled(known | squares, to.factors)
+    constants = claims.rescaled(known | squares, to.factors)
     every = [{**constants, **row} for row in rows]
     if not all(met(to.late, values) for values in every):
         return
     for t, values in enumerate(every):
         present = {*values, "G", "sigma"}
-        for claim in claims:
+        for claim in stated:
             symbols = claim.symbols
             if not symbols <= present:
                 continue
             count = run.N if symbols & OF_CLIENTS.keys() else run.d if symbols & OF_ENTRIES.keys() else 1
             for k in range(count):
                 at = values | {n: values[n][k] for n in symbols & {*OF_CLIENTS, *OF_ENTRIES}}
-                yield Occurrence(balance(claim, at), {"t": t, "k": k + 1})
+                yield Occurrence(claims.balance(claim, at), {"t": t, "k": k + 1})
 
 
 # ------------------------------------------------------------------------------------------------------- the family
@@ -256,7 +248,7 @@ def _drawn(random: Random, to: BinarisedForm) -> EnumeratedRun:
     return EnumeratedRun(_vectors(h), _vectors(slopes), p, start, rates, tau, steps, noise, K)
 
 
-def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
+def _vectors(rows: Rows) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
@@ -280,34 +272,36 @@ def ends(appendix: Appendix) -> tuple[EnumeratedRun, ...]:
             (first, zeros, [_F(1)] * d, zeros), (ones, apart, [_F(0)] * d, zeros),
             ([[_F(1), _F(64)][:d]] * N, zeros, beside, zeros),
         ):  # fmt: skip
-            run = EnumeratedRun(_vectors(h), _vectors(b), (_F(1, N),) * N, tuple(w0), (_F(1, 4),) * 2 * tau, tau, tau,
-                      (_vectors(size), _vectors(zeros)), K)  # fmt: skip
+            run = _one_round(h, b, w0, [_F(1, 4)] * 2 * tau, K)
+            run = replace(run, noise=(_vectors(size), _vectors(zeros)))
             found += [replace(run, common=law) for law in common]
     return (*found, *_falling(appendix), *_large(appendix))
+
+
+def _one_round(h: Rows, b: Rows, w0: Sequence[Fraction], rates: Sequence[Fraction], K: int | None) -> EnumeratedRun:
+    """A round without noise, of clients with equal shares; there are rates for another one."""
+    N, tau, none = len(h), len(rates) // 2, _vectors([[_F(0)] * len(w0) for _ in h])
+    p = (_F(1, N),) * N
+    return EnumeratedRun(_vectors(h), _vectors(b), p, tuple(w0), tuple(rates), tau, tau, (none, none), K)
 
 
 def _falling(appendix: Appendix) -> Iterator[EnumeratedRun]:
     """Small rates that fall in the last step of the round; one entry moves, for one client or two apart."""
     if appendix == "E":
         return
-    rest, up, down = ([_F(v), _F(0)] for v in (0, 1, -1))
+    up, down = ([_F(v), _F(0)] for v in (1, -1))
     for (N, K), tau in product(_SAMPLES[appendix], (2, 4) if appendix == "C" else (2,)):
-        zeros = _vectors([rest] * N)
         for (begin, end, later, last), slopes in product(
             ((4, 2, 2, 2), (4, 2, 2, 1), (8, 2, 2, 2), (8, 2, 4, 2)), ([up] * N, [up, down][:N])
         ):
-            rates = tuple(_F(r, 8192) for r in (*[begin] * (tau - 1), end, *[later] * (tau - 1), last))
-            h, b = _vectors([[_F(1)] * 2] * N), _vectors(slopes)
-            yield EnumeratedRun(h, b, (_F(1, N),) * N, (_F(0),) * 2, rates, tau, tau, (zeros, zeros), K)
+            rates = [_F(r, 8192) for r in (*[begin] * (tau - 1), end, *[later] * (tau - 1), last)]
+            yield _one_round([[_F(1)] * 2] * N, slopes, [_F(0)] * 2, rates, K)
 
 
 def _large(appendix: Appendix) -> Iterator[EnumeratedRun]:
     """One step of rates beyond 1/(4 L), from a start away from the minimiser."""
     for (N, K), rate in product(_SAMPLES[appendix], (_F(1, 2), _F(2), _F(4))):
-        zeros = _vectors([[_F(0)]] * N)
-        yield EnumeratedRun(
-            _vectors([[_F(1)]] * N), zeros, (_F(1, N),) * N, (_F(1),), (rate,) * 2, 1, 1, (zeros, zeros), K
-        )
+        yield _one_round([[_F(1)]] * N, [[_F(0)]] * N, [_F(1)], [rate] * 2, K)
 
 
 _SAMPLES: dict[Appendix, list[tuple[int, int | None]]] = {
@@ -437,20 +431,10 @@ def known_symbols(appendix: Appendix) -> frozenset[str]:
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
-def searched(statement: Statement) -> bool:
-    """Whether the statement claims something about a step, and all its symbols have values in a run."""
-    claim, where, appendix = statement.claim, dict(statement.where), _appendix(statement)
-    if not isinstance(claim, Bound | Relations) or statement.kind in NO_CLAIM or appendix is None:
-        return False
-    symbols = symbols_of(claim, where)
-    relations = [defined(c.relation, where) for c in statement.when]
-    known = known_symbols(appendix)
-    return (
-        bool(symbols - {*_CONSTANTS, *_OF_STEP})
-        and symbols | {s.name for r in relations for s in r.free_symbols} <= known
-    )
-
-
 def evidence() -> list[Evidence]:
     """Evidence of kind `search` for every statement about a step whose symbols have values in a run, in all its forms."""
-    return [Evidence(one.id, "search", ROUNDS.check) for one in catalogue.statements("fedbat") if searched(one)]
+    return [
+        Evidence(one.id, "search", ROUNDS.check)
+        for one in catalogue.statements("fedbat")
+        if (appendix := _appendix(one)) and searchable(one, known_symbols(appendix), (*_CONSTANTS, *_OF_STEP))
+    ]

@@ -23,13 +23,13 @@ from typing import Any
 import sympy
 
 from fedtheory.bounds.fedbat import one_sided
+from fedtheory.bounds.trials.cases import relations
 from fedtheory.bounds.trials.claims import exact
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import (
     NO_CLAIM,
     Bound,
-    Claim,
     Evidence,
     Relations,
     Statement,
@@ -64,6 +64,7 @@ class RunInstance:
 # ------------------------------------------------------------------------------------------- one sign for all clients
 
 CLIENTS, STEPS = 10, 40
+_UNIT = {"L": 1, "mu": 1, "Gamma": 0}
 
 
 def _rate(statement: Statement, known: Row) -> Any:
@@ -85,18 +86,7 @@ def one_sign(statement: Statement) -> Iterator[RunInstance]:
         ("one sign for all clients", F(1), frozenset({Property.INDEPENDENT_NOISE})),
     ):
         row: dict[str, Any] = {
-            **{
-                "N": CLIENTS,
-                "K": CLIENTS,
-                "tau": 1,
-                "T": STEPS,
-                "R": STEPS,
-                "L": 1,
-                "mu": 1,
-                "sigma": 1,
-                "q": 0,
-                "Gamma": 0,
-            },
+            **{"N": CLIENTS, "K": CLIENTS, "tau": 1, "T": STEPS, "R": STEPS, **_UNIT, "sigma": 1, "q": 0},
             **{"G": sympy.sqrt(2), "p_sq": F(1, CLIENTS), "d0": 0},  # |w| is at most 1, so E g^2 at most 2
             **{"noise_sq": variance, "noise_x_sum": F(1, CLIENTS)},
         }
@@ -130,18 +120,7 @@ def noise_elsewhere(statement: Statement) -> Iterator[RunInstance]:
     """One client; and one of two identical clients.  T is large enough for the bounds of Theorems 1 and 2."""
     T = 400
     for N in (1, 2):
-        row: dict[str, Any] = {
-            "N": N,
-            "K": 1,
-            "tau": 2,
-            "T": T,
-            "R": T // 2,
-            "L": 1,
-            "mu": 1,
-            "sigma": 0,
-            "q": 1,
-            "Gamma": 0,
-        }
+        row: dict[str, Any] = {"N": N, "K": 1, "tau": 2, "T": T, "R": T // 2, **_UNIT, "sigma": 0, "q": 1}
         row |= {"G": 1, "p_sq": F(1, N), "d0": 1, "gap_last": F(1, 2)}
         rate = _rate(statement, row)
         if rate is None or not all(_keeps(rate(t), rate(t + 1)) for t in range(0, T, 2)):
@@ -226,17 +205,6 @@ def _of_setting(statement: Statement) -> list[RunInstance]:
     return [one for one in several if not one.sampled or Property.SAMPLING in catalogue.properties(statement)]
 
 
-def _claims(claim: Claim) -> Iterator[tuple[str, Any]]:
-    """Each inequality or equality with its text.  Raises ValueError for a claim of another kind."""
-    if isinstance(claim, Bound):
-        relation = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
-        yield f"{claim.quantity} {claim.sign} ...", relation(claim.quantity, claim.value, evaluate=False)
-    elif isinstance(claim, Relations):
-        yield from ((str(r), r) for r in claim.relations)
-    else:
-        raise ValueError(f"a claim of kind {type(claim).__name__}: expected Bound or Relations")
-
-
 def _at(e: Any, row: Row, partly: bool = False) -> Any:
     """An expression or relation in numbers; None where a symbol has no number, unless some may be left."""
     if not partly and not {s.name for s in e.free_symbols} <= set(row):
@@ -262,7 +230,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     inside = [one for one in instances(statement) if admits(statement, one.rows[0])]
     for claims, one in product(((statement.claim,), statement.also), inside):
         for t, row in enumerate(one.rows):
-            for says, relation in (pair for claim in claims for pair in _claims(claim)):
+            for claim, relation in ((own, r) for own in claims for r in relations(own)):
                 sides = [_at(defined(side, where), row) for side in relation.args]
                 if None in sides:
                     continue
@@ -271,13 +239,9 @@ def check(statement: Statement, full: bool = False) -> Verdict:
                 if relation.func(left, right) == sympy.true:
                     continue
                 step = {"t": t} if len(one.rows) > 1 else {}
-                witness = {
-                    **{n: str(v) for n, v in one.told.items()},
-                    **step,
-                    "relation": says,
-                    "left": str(left),
-                    "right": str(right),
-                }
+                says = f"{claim.quantity} {claim.sign} ..." if isinstance(claim, Bound) else str(relation)
+                witness = {**{n: str(v) for n, v in one.told.items()}, **step, "relation": says,
+                           "left": str(left), "right": str(right)}  # fmt: skip
                 numbers = f"left side {_short(left)}, right side {_short(right)}"
                 at = f"{one.name}, step {t}" if step else one.name
                 ratio = float(right / left) if left > 0 and right > 0 and relation.func is not sympy.Eq else None

@@ -16,37 +16,15 @@ from itertools import combinations, count, product
 
 import sympy
 
-from fedtheory.bounds.fedbat.quantities import (
-    AFTER,
-    OF_CLIENTS,
-    OF_LOWEST,
-    OF_SAMPLE,
-    OF_STAR,
-    OF_STEP,
-    OF_SYNCHRONISATION,
-    OfStep,
-    StepInRound,
-    steps_of,
-)
-from fedtheory.bounds.worst_cases import federation
+from fedtheory.bounds.fedbat import quantities
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import federation, numbers_of, of_class
 from fedtheory.simulations.exact.enumerated import EnumeratedRound, Scheduled
 from fedtheory.simulations.exact.trace import Coder, trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat import symbols as s
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, mean, number, vector
-from fedtheory.theory.proofs.scenes import (
-    FunctionClass,
-    Numbers,
-    Oracle,
-    PaperScenes,
-    Scene,
-    bounded_below,
-    enumerable,
-    exact,
-    fitting,
-    squared,
-    tosses,
-)
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Statement
 
@@ -112,7 +90,7 @@ class SignOutcome:
         return code
 
 
-def _assumed(s: StepInRound, drawn: SignOutcome, eta: Fraction, q: Fraction) -> Iterator[tuple[str, QuadraticForm]]:
+def _assumed(s: quantities.StepInRound, drawn: SignOutcome, q: Fraction) -> Iterator[tuple[str, QuadraticForm]]:
     """What the assumptions say of the vectors of noise and binarisation, as forms >= 0."""
     given, coded = drawn.given, s.trace.coded
 
@@ -129,31 +107,32 @@ def _assumed(s: StepInRound, drawn: SignOutcome, eta: Fraction, q: Fraction) -> 
                 name = drawn.name("n", client, step.k)
                 largest += vector(name).square
                 if Property.VARIANCE in given:
-                    yield f"variance of {name}", squared(*given[Property.VARIANCE]) - vector(name).square
+                    yield f"variance of {name}", scenes.squared(*given[Property.VARIANCE]) - vector(name).square
             if Property.BOUNDED_GRADIENT in given:
                 yield (
                     f"size of {client} at {sorted(step.x.parts.items())}",
-                    squared(*given[Property.BOUNDED_GRADIENT]) - largest,
+                    scenes.squared(*given[Property.BOUNDED_GRADIENT]) - largest,
                 )
         yield from size(client, len(turn))
 
 
-_SINGLE: Mapping[str, OfStep] = {
-    **{name: OF_STEP[name] for name in ("F_bar", "F_v")},
-    "F_bar_next": AFTER["F_bar_next"],  # the points are asked in this order, which names them
-    **OF_STAR, **OF_LOWEST, **OF_SYNCHRONISATION, **OF_SAMPLE, **OF_STEP, **AFTER,
-    **{name: partial(of, i=0) for name, of in OF_CLIENTS.items()},  # the clients are alike
+_SINGLE: Mapping[str, quantities.OfStep] = {
+    **{name: quantities.OF_STEP[name] for name in ("F_bar", "F_v")},
+    "F_bar_next": quantities.AFTER["F_bar_next"],  # the points are asked in this order, which names them
+    **quantities.OF_STAR, **quantities.OF_LOWEST, **quantities.OF_SYNCHRONISATION, **quantities.OF_SAMPLE,
+    **quantities.OF_STEP, **quantities.AFTER,
+    **{name: partial(of, i=0) for name, of in quantities.OF_CLIENTS.items()},  # the clients are alike
 }  # fmt: skip
 
 
-def scenes(statement: Statement, at: Numbers) -> list[Scene]:
+def scenes_of(statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
     """The step of a statement."""
     given = catalogue.properties(statement)
     clients, before, sampled = int(at[s.N]), int(at[s.t] - at[s.t_0]), int(at[s.K])
-    eta, q, of = exact(s.eta_t, at), exact(s.q, at), FunctionClass.of(given, at)
+    eta, q, of = scenes.exact(s.eta_t, at), scenes.exact(s.q, at), scenes.FunctionClass.of(given, at)
     _, functions = federation(clients, stationary=True)
     assumed: dict[str, QuadraticForm] = {}
-    outcomes: list[StepInRound] = []
+    outcomes: list[quantities.StepInRound] = []
     rates = (eta,) * (before + 1)
     for drawn in SignOutcome.every(given, at[s.sigma] != 0, before, clients):
         samples = {
@@ -162,21 +141,21 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
             for some in combinations(range(clients), sampled)
         }  # fmt: skip
         lowest = [number(f"f{k}*") for k in range(clients)]
-        outcomes.append(steps_of(EnumeratedRound(samples, int(at[s.tau]), rates, drawn.noise, NOTHING, lowest))[-1])
-        assumed |= _assumed(outcomes[-1], drawn, eta, q)
+        outcomes.append(
+            quantities.steps_of(EnumeratedRound(samples, int(at[s.tau]), rates, drawn.noise, NOTHING, lowest))[-1]
+        )
+        assumed |= _assumed(outcomes[-1], drawn, q)
     names = {symbol.name: symbol for symbol in statement.symbols}
     means: dict[sympy.Expr, QuadraticForm] = {
         names[name]: mean(map(quantity, outcomes)) for name, quantity in _SINGLE.items() if name in names
     }
     means |= {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
     conditions = {"sigma^2 >= 0": number("sigma^2"), "G^2 >= 0": number("G^2"), **assumed}
-    conditions |= _lowest(functions, of, means)
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
-    return [Scene(means, conditions, functions)]
+    return [scenes.Scene(means, conditions | _lowest(functions, of, means) | of_class(functions, of), functions)]
 
 
 def _lowest(
-    functions: Sequence[Oracle], of: FunctionClass, means: Mapping[sympy.Expr, QuadraticForm]
+    functions: Sequence[scenes.Oracle], of: scenes.FunctionClass, means: Mapping[sympy.Expr, QuadraticForm]
 ) -> dict[str, QuadraticForm]:
     """What the clients' minima are: at a minimiser of a convex function, else below all values."""
     used = {name for form in means.values() for name in form.numbers}
@@ -187,16 +166,13 @@ def _lowest(
         if of.mu is not None:
             function.put(vector(f"w{k}*"), NOTHING, number(f"f{k}*"))
             continue
-        found |= bounded_below(function.points.values(), number(f"f{k}*"), of, f"f{k}*")
+        found |= scenes.bounded_below(function.points.values(), number(f"f{k}*"), of, f"f{k}*")
     return found
 
 
-def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
-    """The symbols' values: the learning rate is constant, K = N, with noise, at the round's last step unless told.
-
-    Raises ValueError for missing or unknown names, and for numbers outside the domains.
-    """
-    fitting(statement, given, ("N", "tau", "L", "q"), ("eta", "eta_t"), ("K", "mu", "before"))
+def complete(statement: Statement, given: Mapping[str, Fraction]) -> scenes.Numbers:
+    """The symbols' values: the learning rate is constant, K = N, with noise, at the round's last step unless told."""
+    scenes.fitting(statement, given, ("N", "tau", "L", "q"), ("eta", "eta_t"), ("K", "mu", "before"))
     numbers = {"K": given["N"], "mu": Fraction(0), "before": given["tau"] - 1} | dict(given)
     count, sampled, tau, before = (numbers[name] for name in ("N", "K", "tau", "before"))
     counts = {"N": count, "K": sampled, "tau": tau, "before": before + 1}
@@ -206,14 +182,15 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     rate, L, mu = given["eta" if "eta" in given else "eta_t"], given["L"], numbers["mu"]
     if sampled > count or before >= tau or min(rate, L) <= 0 or given["q"] < 0 or not 0 <= mu < L:
         raise ValueError(f"{statement.id}: expected K <= N, before < tau, eta > 0, L > 0, q >= 0 and 0 <= mu < L")
-    outcomes = tosses(count * (1 + before + (before + 1) * ("sigma" not in given)))
-    enumerable(statement, "outcomes of the noise and the binarisation", outcomes, _MOST)
+    outcomes = scenes.tosses(count * (1 + before + (before + 1) * ("sigma" not in given)))
+    scenes.enumerable(statement, "outcomes of the noise and the binarisation", outcomes, _MOST)
     at = {
         s.N: count, s.K: sampled, s.tau: tau, s.t: before, s.t_0: Fraction(0), s.L: L, s.mu: mu, s.q: given["q"],
         s.p_sq: 1 / count, s.eta: rate, s.eta_t: rate, s.eta_start: rate, s.eta_later: rate,
     }  # fmt: skip
-    found = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in at.items()}
-    return found | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
+    return {symbol: rational(value) for symbol, value in at.items()} | {
+        s.sigma: sympy.S.Zero if "sigma" in given else s.sigma
+    }
 
 
 _MOST = 64
@@ -227,16 +204,9 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     if "F_bar_next" in used:  # each outcome is another point
         counts = [(2, 2, 1, False), (2, 1, 1, False), (1, 1, 1, True), (1, 1, 2, False)]
     counts += [(3, 2, 1, False), (2, 1, 2, False)] if full else []
-    names = ("N", "K", "tau")
-    return [
-        {name: Fraction(n) for name, n in zip(names, (N, K, tau), strict=True)}
-        | common
-        | ({} if noise else {"sigma": Fraction(0)})
-        for N, K, tau, noise in counts
-        if K == N or "K" in used
-    ]
+    return numbers_of(("N", "K", "tau"), [one for one in counts if one[0] == one[1] or "K" in used], common)
 
 
-ROUNDS = PaperScenes(
-    NAMES, complete, scenes, "eta_t", tried, "noise and binarisation of two values, equal shares, a constant rate"
+ROUNDS = scenes.PaperScenes(
+    NAMES, complete, scenes_of, "eta_t", tried, "noise and binarisation of two values, equal shares, a constant rate"
 )

@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
-from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
-from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials.arena import Arena, Given
-from fedtheory.bounds.trials.arena_search import Candidate, Candidates, quadratic, varied
-from fedtheory.bounds.tuning import largest_step
+from fedtheory.bounds.trials.arena_search import Candidate, Candidates, largest_by, of_one_hessian, quadratic, varied
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.functions import huber
@@ -116,6 +113,8 @@ _FLAT = {"flat quadratics": partial(flat, 1.0)}
 _INDEFINITE = {"indefinite quadratics": partial(indefinite, 1.0)}
 _SMOOTH: Given = (("beta", "L"),)
 _SIMILAR: Given = (*_SMOOTH, ("G", "G"))
+_AT_STAR: Given = (*_SMOOTH, ("C_0", "grads_at_star"))
+_AT_START: Given = (*_SMOOTH, ("lag_0", "grads_start"))
 _LINEAR, _LINEAR_PLUS = 5000, 3000  # rounds until a linear rate of the corrected theorems shows
 
 TRIALS: dict[str, Trial] = {
@@ -125,15 +124,9 @@ TRIALS: dict[str, Trial] = {
     "fedbcgd.thm1.strongly_convex.corrected.sharp": Trial(FedBCGD, _SHIFTED, 0.02, _LINEAR, _SIMILAR),
     "fedbcgd.thm1.general_convex.corrected.sharp": Trial(FedBCGD, _SHIFTED | _FLAT, 0.0, 300, _SIMILAR),
     "fedbcgd.thm1.nonconvex.corrected.sharp": Trial(FedBCGD, _SHIFTED | _FLAT, -1.0, 300, _SIMILAR),
-    "fedbcgd.thm2.strongly_convex.corrected": Trial(
-        FedBCGDPlus, _UNLIKE, 0.02, _LINEAR_PLUS, (*_SMOOTH, ("C_0", "grads_at_star"))
-    ),
-    "fedbcgd.thm2.general_convex.corrected": Trial(
-        FedBCGDPlus, _UNLIKE | _FLAT, 0.0, 300, (*_SMOOTH, ("C_0", "grads_at_star"))
-    ),
-    "fedbcgd.thm2.nonconvex.corrected": Trial(
-        FedBCGDPlus, _UNLIKE | _INDEFINITE, -1.0, 300, (*_SMOOTH, ("lag_0", "grads_start"))
-    ),
+    "fedbcgd.thm2.strongly_convex.corrected": Trial(FedBCGDPlus, _UNLIKE, 0.02, _LINEAR_PLUS, _AT_STAR),
+    "fedbcgd.thm2.general_convex.corrected": Trial(FedBCGDPlus, _UNLIKE | _FLAT, 0.0, 300, _AT_STAR),
+    "fedbcgd.thm2.nonconvex.corrected": Trial(FedBCGDPlus, _UNLIKE | _INDEFINITE, -1.0, 300, _AT_START),
 }
 _BLOCKS = ((1, 4, 0.0), (2, 1, 0.0), (2, 1, 0.9), (4, 1, 0.5))  # N, K, lambda: all four clients, or two
 
@@ -205,33 +198,20 @@ ARENAS = [
 def searched(id_: str) -> Candidates:
     """The family for one bound: small quadratics, and the algorithm's own small numbers."""
     case = TRIALS[id_]
+    as_assumed = of_one_hessian if case.one_hessian else lambda candidate: candidate
 
     def draw(rng: np.random.Generator) -> Candidate:
         d, M, T = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 4)))
         N = int(rng.integers(1, min(d, M), endpoint=True))
         K = int(rng.integers(1, M // N, endpoint=True))
         settings = {"T": T, "N": N, "K": K, "lam": float(rng.choice([0.0, 0.0, 0.5, 0.9]))}
-        found = quadratic(rng, d, M, case.least)
-        return replace(_one_hessian(found) if case.one_hessian else found, settings=settings)
+        return replace(as_assumed(quadratic(rng, d, M, case.least)), settings=settings)
 
     def vary(rng: np.random.Generator, candidate: Candidate, width: float) -> Candidate:
-        found = varied(rng, candidate, width, case.least)
-        return _one_hessian(found) if case.one_hessian else found
+        return as_assumed(varied(rng, candidate, width, case.least))
 
     rounds = 400 if case.linear else 60
-    return Candidates(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given)
-
-
-def _one_hessian(candidate: Candidate) -> Candidate:
-    """All clients with the Hessian of the first."""
-    eigenvalues, angle = (np.repeat(values[:1], len(values), 0) for values in (candidate.eigenvalues, candidate.angle))
-    return replace(candidate, eigenvalues=eigenvalues / np.abs(eigenvalues).max(), angle=angle)
-
-
-def _largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:
-    name = "eta_tilde"
-    found = largest_step(bound, name, {"R": float(rounds), **values})
-    return found if isfinite(found) else None
+    return Candidates(case.algorithm, draw, vary, largest_by("eta_tilde"), case.least, rounds, (40, 2), case.given)
 
 
 SEARCHED = {id_: searched(id_) for id_ in TRIALS}

@@ -9,21 +9,19 @@ The authors' code is github.com/junkangLiu0/FedBCGD, FedBCGD.py and readme.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import ceil
 from types import SimpleNamespace
 from typing import Any, cast
 
-from fedtheory.bounds.presets import Cell, declared, with_tails
+from fedtheory.bounds.presets import WITH_GRADIENT, Cell, Row, declared, record, with_tails
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.networks import models
 from fedtheory.simulations.networks.setup import Setup, settings_of
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Record
-
-Row = Mapping[str, Any]
 
 DATA: dict[str, tuple[str, models.Shape, int]] = {  # name, shape, classes
     "CIFAR10": ("cifar-10", (3, 32, 32), 10),
@@ -40,12 +38,7 @@ PLUS = 0.01  # learning rate of FedBCGD+
 KEPT = 0.1  # share of the coordinates that TOP-k sends
 BITS = 16  # for each coordinate in FedPAQ and QSGD
 NUMBERS = ("accuracy", "std", "floats")
-RECORD = ("value", "test_value", "accuracy")
-WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
-
-
-def _record(name: str) -> Record:
-    return catalogue.find(f"fedbcgd.{name}").claim_of(Record)
+_record = partial(record, "fedbcgd")
 
 
 def _general(name: str) -> Any:
@@ -80,8 +73,13 @@ class NetworkTask:
     rho: float
     floats: float
     every: int = 10
-    measured: tuple[str, ...] = RECORD
+    measured: tuple[str, ...] = ("value", "test_value", "accuracy")
     loss: str = "cross-entropy"
+
+    @property
+    def column(self) -> str:
+        """Data set and network."""
+        return f"{self.dataset} {self.model}"
 
     @property
     def training(self) -> Row:
@@ -200,14 +198,14 @@ def _task(record: Record, column: str, **more: Any) -> NetworkTask:
     return NetworkTask(s.get("dataset", column), s.get("model", column), s["rho"], s["total floats"], **more)
 
 
-def _cells(table: str, called: Callable[[NetworkTask], str] | None = None, **more: Any) -> tuple[Cell, ...]:
-    """The cells of a table, their columns named as in the table or by `called`."""
+def _cells(table: str, in_full: bool = False, **more: Any) -> tuple[Cell, ...]:
+    """The cells of a table, their columns named as in the table, or by data set and network."""
     record = _record(table)
     tasks = {column: _task(record, column, **more) for column in record.settings["targets"]}
     return tuple(
         Cell(
             row["method"],
-            column if called is None else called(task),
+            task.column if in_full else column,
             task.method(row["method"]),
             {key: row[key] for key in NUMBERS if row[key] is not None},
             None if row["floats"] is None else record.settings["targets"][column],
@@ -222,10 +220,7 @@ def _cells(table: str, called: Callable[[NetworkTask], str] | None = None, **mor
 
 
 def _fig3() -> tuple[Cell, ...]:
-    def called(task: NetworkTask) -> str:
-        return f"{task.dataset} {task.model}"
-
-    return (*_cells("table3", called), *_cells("table2", called))
+    return (*_cells("table3", in_full=True), *_cells("table2", in_full=True))
 
 
 def _fig4() -> tuple[Cell, ...]:
@@ -235,7 +230,7 @@ def _fig4() -> tuple[Cell, ...]:
     return tuple(
         Cell(
             f"N={N}",
-            f"{task.dataset} {task.model}",
+            task.column,
             task.setup("FedBCGD", lam=momentum(), **task.blocks(N)),
             target=settings["target"],
         )
@@ -253,7 +248,7 @@ def _fig5() -> tuple[Cell, ...]:
     return tuple(
         Cell(
             f"FedBCGD_{variant}",
-            f"{task.dataset} {task.model}",
+            task.column,
             task.setup(
                 "FedBCGD",
                 lam=momentum() if how["momentum"] else 0.0,
@@ -273,7 +268,7 @@ def _fig7() -> tuple[Cell, ...]:
         settings["dataset"], settings["model"], settings["rho"], _record("table2").settings["total floats"]
     )
     return tuple(
-        Cell(f"lambda={lam:g}", f"{task.dataset} {task.model}", task.setup("FedBCGD", lam=lam, **task.blocks()))
+        Cell(f"lambda={lam:g}", task.column, task.setup("FedBCGD", lam=lam, **task.blocks()))
         for lam in settings["momentum"]
     )
 
@@ -324,7 +319,7 @@ _CELLS: dict[str, Callable[[], tuple[Cell, ...]]] = {
     "table2, as released": _released,
     "table3": partial(_cells, "table3"),
     "table4": partial(_cells, "table4"),
-    "table5": partial(_cells, "table5", every=2, measured=RECORD[1:]),
+    "table5": partial(_cells, "table5", every=2, measured=("test_value", "accuracy")),
     "table6": partial(_cells, "table6", every=5),
     "fig3": _fig3,
     "fig4": _fig4,

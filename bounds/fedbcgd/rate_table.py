@@ -14,7 +14,7 @@ import numpy as np
 
 from fedtheory.bounds.communication import cost
 from fedtheory.bounds.slopes import Experiment, Formula, SlopeSetting, in_words, least_rounds, term
-from fedtheory.bounds.trials.valleys import alike, kinked, signs, start, twins
+from fedtheory.bounds.trials.valleys import ALIKE, FAR, KINKED, LOCAL, TWINS, alike, kinked, signs, start, twins
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
@@ -24,9 +24,7 @@ from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
 Build = Callable[..., Any]
-Method = Callable[..., Callable[[Array], Algorithm]]  # of the numbers T, S, ... by name, each the ones that it has
 
-_FAR = 100.0  # (F(x_0) - F_star) / epsilon
 _FLATTEST = (0.7, 1.5, 3.0)  # mu F / epsilon
 
 
@@ -50,45 +48,20 @@ def spread(M: int, zeta: float, d: int = 1) -> Quadratic:
     return diagonal(np.ones((M, d)), zeta / np.sqrt(d) * np.outer(signs(M), np.ones(d)))
 
 
-def fedavg(T: int, S: int, **_: float) -> Callable[[Array], Algorithm]:
-    """FedAvg."""
-    return lambda eta: PFL(T, eta, S)
-
-
-def fedbcgd(T: int, S: int, N: int, alpha: float = 1.0, **_: float) -> Callable[[Array], Algorithm]:
-    """FedBCGD, S = N K, momentum 1 - 1/alpha."""
-    return lambda eta: FedBCGD(T, eta, N, S // N, lam=1 - 1 / alpha)
-
-
-def fedbcgdplus(T: int, S: int, kappa: float, N: int | None = None, **_: float) -> Callable[[Array], Algorithm]:
-    """FedBCGD+, S = N K; by default N = sqrt(kappa), as its row assumes."""
+def _method(
+    name: str, T: int, S: int, kappa: float, N: int | None = None, alpha: float = 1.0
+) -> Callable[[Array], Algorithm]:
+    """A method.  FedBCGD has S = N K; by default N = sqrt(kappa), as the row of FedBCGD+ assumes."""
     blocks = N or round(kappa**0.5)
-    return lambda eta: FedBCGDPlus(T, eta, blocks, S // blocks)
-
-
-def scaffold(T: int, S: int, **_: float) -> Callable[[Array], Algorithm]:
-    """SCAFFOLD with global step size 1."""
-    return lambda eta: SCAFFOLD(T, eta, S=S)
-
-
-def fedlin(T: int, **_: float) -> Callable[[Array], Algorithm]:
-    """FedLin, all clients."""
-    return lambda eta: FedLin(T, eta)
-
-
-def s_local_gd(T: int, **_: float) -> Callable[[Array], Algorithm]:
-    """S-Local-GD with a new reference point in every second round, all clients."""
-    return lambda eta: SLocalGD(T, eta, q=0.5)
-
-
-def ce_lsgd(K: int, S: int, beta: float) -> Callable[[Array], Algorithm]:
-    """CE-LSGD."""
-    return lambda eta: CELSGD(K, eta, S, beta)
-
-
-def bvr_l_sgd(K: int, S: int, beta: float) -> Callable[[Array], Algorithm]:
-    """BVR-L-SGD, which has no beta, and all clients."""
-    return lambda eta: BVRLSGD(K, eta)
+    build: dict[str, Callable[[Array], Algorithm]] = {
+        "FedAvg": lambda eta: PFL(T, eta, S),
+        "FedBCGD": lambda eta: FedBCGD(T, eta, blocks, S // blocks, lam=1 - 1 / alpha),
+        "FedBCGD+": lambda eta: FedBCGDPlus(T, eta, blocks, S // blocks),
+        "SCAFFOLD": lambda eta: SCAFFOLD(T, eta, S=S),  # with global step size 1
+        "FedLin": lambda eta: FedLin(T, eta),  # all clients
+        "S-Local-GD": lambda eta: SLocalGD(T, eta, q=0.5),  # a new reference point in every second round; all clients
+    }
+    return build[name]
 
 
 # ---------------------------------------------------------------------------------------------------------- measurement
@@ -100,53 +73,60 @@ def _communication(problem: Any, algorithm: Callable[[Array], Algorithm], eps: f
     return rounds * cost(algorithm(np.ones(1)), problem).floats(problem.d)
 
 
-def convex(method: Method, build: Build, seeds: int = 8, **constants: Any) -> Callable[..., float]:
+def convex(method: str, build: Build, seeds: int = 8, **constants: Any) -> Callable[..., float]:
     """Communication until the gap is epsilon."""
 
-    def count(eps: float, T: int, M: int, S: int, kappa: float, **others: float) -> float:
+    def count(eps: float, T: int, M: int, S: int, kappa: float, **others: Any) -> float:
         problem = build(M, kappa, **constants)
-        algorithm = method(T=T, S=S, kappa=kappa, **others)
-        given: dict[str, Any] = {"x0": start(problem, _FAR * eps), "scale": 1 / T, "span": (-9, 4), "seeds": seeds}
+        algorithm = _method(method, T, S, kappa, **others)
+        given: dict[str, Any] = {"x0": start(problem, FAR * eps), "scale": 1 / T, "span": (-9, 4), "seeds": seeds}
         return _communication(problem, algorithm, eps, **given)
 
     return count
 
 
-def apart(method: Method, d: int) -> Callable[..., float]:
+def apart(method: str, d: int) -> Callable[..., float]:
     """Communication until the gap is 10^-8 of that at the start, where the clients' minimisers are far apart."""
 
-    def count(eps: float, T: int, M: int, S: int, **others: float) -> float:
+    def count(eps: float, T: int, M: int, S: int, **others: Any) -> float:
         gap = 1e8 * eps
         problem = spread(M, np.sqrt(gap), d)
-        algorithm = method(T=T, S=S, kappa=1.0, **others)
+        algorithm = _method(method, T, S, 1.0, **others)
         return _communication(problem, algorithm, eps, x0=start(problem, gap), scale=1 / T, span=(-9, 2))
 
     return count
 
 
-def not_convex(method: Method, build: Build, **constants: Any) -> Callable[..., float]:
+def not_convex(method: str, build: Build, **constants: Any) -> Callable[..., float]:
     """Communication until ||grad F||^2 is epsilon, on the worst of the flat functions."""
 
-    def count(eps: float, T: int, M: int, S: int, **others: float) -> float:
+    def count(eps: float, T: int, M: int, S: int, **others: Any) -> float:
         counts = []
         for kappa in (1 / (flatness * eps) for flatness in _FLATTEST):
             problem = build(M, kappa, **constants)
             given = {"x0": start(problem, 1.0, 1e-3), "scale": 1 / T, "span": (-9, 4), "quantity": "grad_sq"}
-            counts.append(_communication(problem, method(T=T, S=S, kappa=kappa, **others), eps, **given))
+            counts.append(_communication(problem, _method(method, T, S, kappa, **others), eps, **given))
         return max(counts)
 
     return count
 
 
-def reduced(method: Callable[..., Callable[[Array], Algorithm]]) -> Callable[..., float]:
+def reduced(name: str) -> Callable[..., float]:
     """Rounds of a method with variance reduction until ||grad F||^2 is epsilon, at its best beta."""
 
     def count(eps: float, K: int, M: int, S: int) -> float:
+        def method(beta: float) -> Callable[[Array], Algorithm]:
+            build: dict[str, Callable[[Array], Algorithm]] = {
+                "CE-LSGD": lambda eta: CELSGD(K, eta, S, beta),
+                "BVR-L-SGD": lambda eta: BVRLSGD(K, eta),  # it has no beta, and all clients
+            }
+            return build[name]
+
         counts = []
         for flatness in _FLATTEST:
             problem = alike(M, 1 / (flatness * eps), zeta=1.0)
             given: dict[str, Any] = {"x0": start(problem, 1.0, 1e-3), "accuracy": eps, "quantity": "grad_sq"}
-            methods = (method(K, S, min(times * eps, 1.0)) for times in (0.3, 1, 3, 10))
+            methods = (method(min(times * eps, 1.0)) for times in (0.3, 1, 3, 10))
             counts.append(
                 min(least_rounds(SlopeSetting(problem, one, scale=1 / K, span=(-8, 4), **given)) for one in methods)
             )
@@ -157,11 +137,9 @@ def reduced(method: Callable[..., Callable[[Array], Algorithm]]) -> Callable[...
 
 # ---------------------------------------------------------------------------------------------------------- experiments
 
-_ALIKE = "quadratics, the same for all clients"
-_TWINS = "clients curved along two lines that are close"
 _APART = "clients with the same curvatures and different minimisers"
 _FAR_APART = "clients with the same curvature and minimisers far apart"
-_KINKED = "a flat valley with a kink on each side; different minimisers"
+_KINKED = f"{KINKED}; different minimisers"
 _OPPOSITE = "clients convex or concave along the flat direction of F"
 
 
@@ -193,78 +171,78 @@ _DRIFT = {
 _GRADIENTS = {"eps": 1e-2, "T": 4, "M": 8, "S": 4}
 _OLDER = "control variates get older with fewer clients"
 _RENEWED = "S of M control variates are renewed in a round: -1/log(1 - S/M) rounds, which is less than M/S"
+_LOCAL = {"T": LOCAL}
 _MORE = {"S": "on this problem more clients help more than they must"}
-_LOCAL = {"T": "on this problem more local steps help, which the rate does not claim"}
 
 EXPERIMENTS = [
-    _row("fedavg", "noise", term("noise"), f"{_ALIKE}, with noise", convex(fedavg, alike, sigma=2.0, d=4), _SMALL,
+    _row("fedavg", "noise", term("noise"), f"{ALIKE}, with noise", convex("FedAvg", alike, sigma=2.0, d=4), _SMALL,
          eps=_EPS, T=(2, 4, 8), S=(2, 4, 8), kappa=(10, 20, 40)),
     _row("fedavg", "sampling", term("sampling"), _APART,
-         convex(fedavg, alike, zeta=1.0, d=4), _SMALL, eps=_EPS, T=(2, 4, 8), S=(2, 4, 8), kappa=(10, 20, 40)),
-    _row("fedavg", "drift", term("drift"), _KINKED, convex(fedavg, kinked, zeta=1.0),
+         convex("FedAvg", alike, zeta=1.0, d=4), _SMALL, eps=_EPS, T=(2, 4, 8), S=(2, 4, 8), kappa=(10, 20, 40)),
+    _row("fedavg", "drift", term("drift"), _KINKED, convex("FedAvg", kinked, zeta=1.0),
          {"eps": 1e-3, "T": 16, "M": 4, "S": 4, "kappa": 20}, eps=_EPS, T=(8, 16, 32), kappa=(20, 40, 80)),
-    _row("fedavg", "optimisation", term("optimisation"), _ALIKE, convex(fedavg, alike, d=4),
+    _row("fedavg", "optimisation", term("optimisation"), ALIKE, convex("FedAvg", alike, d=4),
          {"eps": 1e-3, "T": 1, "M": 8, "S": 8, "kappa": 40}, _LOCAL, T=(1, 2, 4), S=(2, 4, 8), kappa=(20, 40, 80)),
-    _row("fedavg", "noise, not convex", term("noise", 1), f"{_ALIKE}, with noise",
-         not_convex(fedavg, alike, sigma=1.0), _GRADIENTS, eps=(2e-2, 1e-2, 5e-3), T=(2, 4, 8), S=(2, 4, 8)),
-    _row("fedavg", "optimisation, not convex", term("optimisation", 1), _ALIKE, not_convex(fedavg, alike),
+    _row("fedavg", "noise, not convex", term("noise", 1), f"{ALIKE}, with noise",
+         not_convex("FedAvg", alike, sigma=1.0), _GRADIENTS, eps=(2e-2, 1e-2, 5e-3), T=(2, 4, 8), S=(2, 4, 8)),
+    _row("fedavg", "optimisation, not convex", term("optimisation", 1), ALIKE, not_convex("FedAvg", alike),
          {**_GRADIENTS, "T": 1}, _LOCAL, eps=(2e-2, 1e-2, 5e-3), T=(1, 2, 4)),
-    _row("fedbcgd", "noise", term("noise"), f"{_ALIKE}, with noise", convex(fedbcgd, alike, sigma=1.0, d=4), _BLOCKS,
+    _row("fedbcgd", "noise", term("noise"), f"{ALIKE}, with noise", convex("FedBCGD", alike, sigma=1.0, d=4), _BLOCKS,
          eps=_EPS, T=(2, 4, 8), S=(4, 8, 16), N=(1, 2, 4), kappa=(10, 20, 40)),
     _row("fedbcgd", "noise, of G", term("noise"), _APART,
-         convex(fedbcgd, alike, zeta=0.4, d=4), {**_BLOCKS, "M": 48},
+         convex("FedBCGD", alike, zeta=0.4, d=4), {**_BLOCKS, "M": 48},
          {"T": "local steps do not average over clients: the term with G^2 of the corrected theorem has no T"},
          eps=_EPS, T=(2, 4, 8), S=(4, 8, 16), N=(1, 2, 4), kappa=(10, 20, 40)),
-    _row("fedbcgd", "drift", term("drift"), _KINKED, convex(fedbcgd, kinked, seeds=2, zeta=1.0, copies=4), _DRIFT,
+    _row("fedbcgd", "drift", term("drift"), _KINKED, convex("FedBCGD", kinked, seeds=2, zeta=1.0, copies=4), _DRIFT,
          eps=(2.5e-2, 1.25e-2, 6.25e-3), N=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("fedbcgd", "drift, with momentum", term("drift"), _KINKED, convex(fedbcgd, kinked, seeds=2, zeta=1.0, copies=4),
+    _row("fedbcgd", "drift, with momentum", term("drift"), _KINKED, convex("FedBCGD", kinked, seeds=2, zeta=1.0, copies=4),
          {**_DRIFT, "kappa": 80}, alpha=(1, 2, 4)),
-    _row("fedbcgd", "optimisation", term("optimisation"), _ALIKE, convex(fedbcgd, alike, d=4, turned=True),
+    _row("fedbcgd", "optimisation", term("optimisation"), ALIKE, convex("FedBCGD", alike, d=4, turned=True),
          {"eps": 1e-3, "T": 1, "M": 8, "S": 8, "N": 2, "kappa": 40}, _LOCAL,
          T=(1, 2, 4), S=(4, 8), N=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("fedbcgd", "noise, not convex", term("noise", 1), f"{_ALIKE}, with noise",
-         not_convex(fedbcgd, alike, sigma=1.0), {"eps": 5e-3, "T": 8, "M": 32, "S": 16, "N": 2},
+    _row("fedbcgd", "noise, not convex", term("noise", 1), f"{ALIKE}, with noise",
+         not_convex("FedBCGD", alike, sigma=1.0), {"eps": 5e-3, "T": 8, "M": 32, "S": 16, "N": 2},
          eps=(1e-2, 5e-3, 2.5e-3), T=(4, 8, 16), S=(8, 16, 32)),
-    _row("fedbcgd", "optimisation, not convex", term("optimisation", 1), _ALIKE,
-         not_convex(fedbcgd, alike, d=4, turned=True), {"eps": 1e-2, "T": 1, "M": 4, "S": 4, "N": 2},
+    _row("fedbcgd", "optimisation, not convex", term("optimisation", 1), ALIKE,
+         not_convex("FedBCGD", alike, d=4, turned=True), {"eps": 1e-2, "T": 1, "M": 4, "S": 4, "N": 2},
          eps=(4e-2, 2e-2, 1e-2), N=(1, 2, 4)),
-    _row("scaffold", "noise", term("noise"), f"{_ALIKE}, with noise", convex(scaffold, alike, sigma=0.4),
+    _row("scaffold", "noise", term("noise"), f"{ALIKE}, with noise", convex("SCAFFOLD", alike, sigma=0.4),
          {"eps": 1e-3, "T": 4, "M": 8, "S": 2, "kappa": 10},
          {"S": _OLDER}, eps=_EPS, T=(2, 4, 8), S=(1, 2, 4), kappa=(10, 20, 40)),
     _row("scaffold", "clients", term("clients"), _FAR_APART,
-         apart(scaffold, 1), {"eps": 1e-8, "T": 2, "M": 12, "S": 1}, {"S": _RENEWED},
+         apart("SCAFFOLD", 1), {"eps": 1e-8, "T": 2, "M": 12, "S": 1}, {"S": _RENEWED},
          eps=(1e-6, 1e-7, 1e-8), T=(2, 4, 8), M=(6, 12, 24), S=(1, 2, 4)),
-    _row("scaffold", "optimisation", term("optimisation"), _TWINS, convex(scaffold, twins),
+    _row("scaffold", "optimisation", term("optimisation"), TWINS, convex("SCAFFOLD", twins),
          {"eps": 1e-3, "T": 1, "M": 4, "S": 4, "kappa": 40}, _LOCAL, T=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("scaffold", "noise, not convex", term("noise", 1), f"{_ALIKE}, with noise",
-         not_convex(scaffold, alike, sigma=1.0), {**_GRADIENTS, "eps": 2e-2, "S": 2}, {"S": _OLDER},
+    _row("scaffold", "noise, not convex", term("noise", 1), f"{ALIKE}, with noise",
+         not_convex("SCAFFOLD", alike, sigma=1.0), {**_GRADIENTS, "eps": 2e-2, "S": 2}, {"S": _OLDER},
          eps=(4e-2, 2e-2, 1e-2), T=(2, 4, 8), S=(1, 2, 4)),
-    _row("scaffold", "optimisation, not convex", term("optimisation", 1), _OPPOSITE, not_convex(scaffold, opposite),
+    _row("scaffold", "optimisation, not convex", term("optimisation", 1), _OPPOSITE, not_convex("SCAFFOLD", opposite),
          {"eps": 2e-2, "T": 4, "M": 8, "S": 2}, _MORE, eps=(8e-2, 4e-2, 2e-2), T=(4, 8, 16), M=(4, 8, 12),
          S=(1, 2, 4)),
-    _row("fedlin", "optimisation", term("optimisation"), _TWINS, convex(fedlin, twins),
+    _row("fedlin", "optimisation", term("optimisation"), TWINS, convex("FedLin", twins),
          {"eps": 1e-3, "T": 1, "M": 4, "S": 4, "kappa": 40}, _LOCAL, T=(1, 2, 4), kappa=(20, 40, 80)),
-    _row("s_local_gd", "optimisation", term("optimisation"), _TWINS, convex(s_local_gd, twins),
+    _row("s_local_gd", "optimisation", term("optimisation"), TWINS, convex("S-Local-GD", twins),
          {"eps": 1e-3, "T": 1, "M": 4, "S": 4, "kappa": 40}, _LOCAL, T=(1, 2, 4), kappa=(20, 40, 80)),
     _row("ce_lsgd", "partial participation", in_words(0), _APART,
-         reduced(ce_lsgd), {"eps": 1e-2, "K": 4, "M": 4, "S": 1},
+         reduced("CE-LSGD"), {"eps": 1e-2, "K": 4, "M": 4, "S": 1},
          {"eps": "the worse rate can only show on functions that are not quadratic"},
          eps=(4e-2, 2e-2, 1e-2)),
     _row("ce_lsgd", "all clients", in_words(1), _APART,
-         reduced(ce_lsgd), {"eps": 1e-2, "K": 4, "M": 4, "S": 4},
+         reduced("CE-LSGD"), {"eps": 1e-2, "K": 4, "M": 4, "S": 4},
          eps=(2e-2, 1e-2, 5e-3)),
     _row("bvr_l_sgd", "all clients", in_words(0), _APART,
-         reduced(bvr_l_sgd), {"eps": 1e-2, "K": 4, "M": 4, "S": 4},
+         reduced("BVR-L-SGD"), {"eps": 1e-2, "K": 4, "M": 4, "S": 4},
          eps=(2e-2, 1e-2, 5e-3)),
     _row("fedbcgdplus", "clients", term("clients"), _FAR_APART,
-         apart(fedbcgdplus, 2), {"eps": 1e-8, "T": 2, "M": 16, "S": 2, "N": 2},
+         apart("FedBCGD+", 2), {"eps": 1e-8, "T": 2, "M": 16, "S": 2, "N": 2},
          M=(8, 16, 24), S=(2, 4, 8), N=(1, 2)),
     _row("fedbcgdplus", "optimisation", term("optimisation"), "curvatures that differ by a half; N = sqrt(kappa)",
-         convex(fedbcgdplus, tilted), {"eps": 1e-3, "T": 1, "M": 8, "S": 8, "kappa": 16},
+         convex("FedBCGD+", tilted), {"eps": 1e-3, "T": 1, "M": 8, "S": 8, "kappa": 16},
          {**_LOCAL, "kappa": "with more blocks fewer clients step on each, and control variates get older"},
          T=(1, 2, 4), kappa=(4, 16, 64)),
     _row("fedbcgdplus", "optimisation, not convex", term("optimisation", 1), _OPPOSITE,
-         not_convex(fedbcgdplus, opposite, d=4), {"eps": 2e-2, "T": 4, "M": 8, "S": 4, "N": 2},
+         not_convex("FedBCGD+", opposite, d=4), {"eps": 2e-2, "T": 4, "M": 8, "S": 4, "N": 2},
          {**_MORE, "N": "on this problem more blocks help less than they may"},
          eps=(8e-2, 4e-2, 2e-2), M=(4, 8, 16), S=(2, 4), N=(1, 2, 4)),
 ]  # fmt: skip

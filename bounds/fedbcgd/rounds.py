@@ -19,6 +19,7 @@ on.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,17 +34,8 @@ import sympy
 
 from fedtheory.bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
 from fedtheory.bounds.quantities import Values
-from fedtheory.bounds.trials.claims import (
-    Balance,
-    NumericCondition,
-    balance,
-    before,
-    condition,
-    inequalities,
-    rescaled,
-    symbols_of,
-    unassumed,
-)
+from fedtheory.bounds.trials import claims
+from fedtheory.bounds.trials.cases import rational
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, Tightness, ratio
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
@@ -122,7 +114,7 @@ class BlockForm(Form):
     """
 
     plus: tuple[bool, ...]
-    implied: tuple[NumericCondition, ...]
+    implied: tuple[claims.NumericCondition, ...]
     reading: Mapping[str, str]
     convex: bool
     alike: bool
@@ -137,8 +129,8 @@ class BlockForm(Form):
 def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     """A statement with its definitions substituted: once, or for every value of the number `a` that its conditions allow.
 
-    Raises ValueError for a statement that is not about one round, a claim that is neither Bound nor Relations of the signs
-    <=, >= and =, symbols without a value in a round, and roots that do not cancel.
+    Raises ValueError as `inequalities` and `condition` do, for a statement that is not about one round, and for symbols
+    without a value in a round.
     """
     name = statement.id.removeprefix("fedbcgd.")
     base = catalogue.as_printed(statement).removeprefix("fedbcgd.")
@@ -149,32 +141,26 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     has_a = any(symbol in e.free_symbols for e in formulas(statement.claim))
     given, found = catalogue.properties(statement), []
     laws, alone = (_allowed(names, base) for names in (given.keys(), given.keys() - {Property.INDEPENDENT_NOISE}))
-    for a, factors in product(_A if has_a else (None,), unassumed(statement)):
-        where = dict(statement.where) | (
-            {} if a is None else {symbol: sympy.Rational(int(a.numerator), int(a.denominator))}
-        )
+    for a, factors in product(_A if has_a else (None,), claims.unassumed(statement)):
+        where = dict(statement.where) | ({} if a is None else {symbol: rational(a)})
         relations = [defined(c.relation, where) for c in statement.when]
         if sympy.false in relations:
             continue
-        relations = [r for r in relations if r != sympy.true]
-        symbols = {s.name for r in relations for s in r.free_symbols} | symbols_of(statement.claim, where)
+        conditions = [claims.condition(r) for r in relations if r != sympy.true]
+        symbols = claims.symbols_of(statement.claim, where, statement.when)
         reading = READINGS.get(name, {})
         missing = {reading.get(one, one) for one in symbols} - known_symbols()
         if missing:
             raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
-        of_settings = [{s.name for s in r.free_symbols} <= _SETTINGS for r in relations]
-        conditions = [condition(r) for r in relations]
         found.append(
             BlockForm(
-                inequalities=tuple(inequalities(statement.claim, where)),
-                also=tuple(
-                    i for c in statement.also if symbols_of(c, where) <= known_symbols() for i in inequalities(c, where)
-                ),
-                conditions=tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
+                inequalities=tuple(claims.inequalities(statement.claim, where)),
+                also=claims.further_inequalities(statement, where, known_symbols()),
+                conditions=tuple(c for c in conditions if c.symbols <= _SETTINGS),
                 symbols=frozenset(symbols),
                 factors=factors,
                 plus=plus,
-                implied=tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
+                implied=tuple(c for c in conditions if not c.symbols <= _SETTINGS),
                 reading=reading,
                 convex=Property.CONVEX in given,
                 alike=Property.DISSIMILARITY in given,
@@ -222,7 +208,7 @@ def fits(r: BlockRound, to: BlockForm) -> bool:
 
 def admitted(r: BlockRound, to: BlockForm) -> bool:
     """Whether the conditions on the problem, the settings and the step hold, exactly."""
-    known = rescaled(constants(r), to.factors)
+    known = claims.rescaled(constants(r), to.factors)
     return all(condition.holds(known) for condition in to.conditions)
 
 
@@ -277,10 +263,10 @@ def expected(at: Instance) -> Values:
 
 def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence]:
     """The inequalities in numbers; none outside conditions and assumptions, or where a symbol has no value."""
-    r, claims = at.start, to.also if further else to.inequalities
-    if not (claims and begins(r, to) and fits(r, to)):
+    r, stated = at.start, to.also if further else to.inequalities
+    if not (stated and begins(r, to) and fits(r, to)):
         return []
-    known = rescaled(constants(r), to.factors)
+    known = claims.rescaled(constants(r), to.factors)
     if not all(condition.holds(known) for condition in to.conditions):
         return []
     found = expected(at)
@@ -292,7 +278,7 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
     ):
         return []
     assert all(condition.holds(values) for condition in to.implied), r
-    return [Occurrence(balance(claim, values), {}) for claim in claims]
+    return [Occurrence(claims.balance(claim, values), {}) for claim in stated]
 
 
 def begins(r: BlockRound, to: BlockForm) -> bool:
@@ -300,7 +286,7 @@ def begins(r: BlockRound, to: BlockForm) -> bool:
     return not (to.at_rest and any(r.v)) and not (to.at_start and set(r.points) - {r.x})
 
 
-def _tightness(balance: Balance) -> Tightness:
+def _tightness(balance: claims.Balance) -> Tightness:
     """How close an inequality is to failing.
 
     For a claim with a negative term, quantity <= plus - progress, we use progress / (plus - quantity), because need and
@@ -320,26 +306,19 @@ def _vector(entries: Any) -> Vector:
 
 
 def _line(h: Any, b: Any, x: Any = 1, v: Any = 0, points: Any = (), **settings: Any) -> BlockRound:
-    """A round in one dimension; the caller must replace the step size."""
+    """A round in one dimension."""
     H = tuple((_vector(one),) for one in h)
     return _round(H, tuple(map(_vector, b)), _vector(x), _vector(v), tuple(map(_vector, points)), **settings)
 
 
 def _round(
-    H: tuple[Matrix, ...],
-    b: tuple[Vector, ...],
-    x: Vector,
-    v: Vector,
-    points: tuple[Vector, ...],
-    beta: Any = 1,
-    sigma_sq: Any = 0,
-    N: int = 1,
-    K: int = 1,
-    T: int = 1,
-    lam: Any = 0,
+    H: tuple[Matrix, ...], b: tuple[Vector, ...], x: Vector, v: Vector, points: tuple[Vector, ...], **settings: Any
 ) -> BlockRound:
-    one = Fraction(1)
-    return BlockRound(H, b, beta * one, x, v, points, sigma_sq * one, N, K, T, one, lam * one)
+    """A round; counts are 1 unless told, numbers too, but sigma^2 and lam 0.  The caller must replace the step size."""
+    counts = {name: settings.get(name, 1) for name in ("N", "K", "T")}
+    usual = {"beta": 1, "eta": 1, "sigma_sq": 0, "lam": 0}
+    numbers: dict[str, Any] = {name: Fraction(settings.get(name, value)) for name, value in usual.items()}
+    return BlockRound(H=H, b=b, x=x, v=v, points=points, **counts, **numbers)
 
 
 # Clients, from simple to complicated: curvatures, slopes, the K to try
@@ -468,28 +447,23 @@ def largest_step(r: BlockRound, to: BlockForm) -> Fraction | None:
 
     It assumes that conditions that admit a step admit all smaller ones.
     """
-    return _largest_step(_largest(r), to.conditions, tuple(rescaled(dict(r.known), to.factors).items()))
+    return _largest_step(_largest(r), to.conditions, tuple(claims.rescaled(dict(r.known), to.factors).items()))
 
 
 @lru_cache(maxsize=20_000)
 def _largest_step(
-    largest: Fraction, conditions: tuple[NumericCondition, ...], known: tuple[tuple[str, Fraction], ...]
+    largest: Fraction, conditions: tuple[claims.NumericCondition, ...], known: tuple[tuple[str, Fraction], ...]
 ) -> Fraction | None:
     """`largest_step`, from the largest eta to try and the constants: many rounds have the same ones."""
     most = 64 * _FINEST
     unit = largest / most
 
-    def admits(count: int) -> bool:
+    def excludes(count: int) -> bool:
         at = {**dict(known), "eta": count * unit}
-        return all(condition.holds(at) for condition in conditions)
+        return not all(condition.holds(at) for condition in conditions)
 
-    if admits(most):
-        return most * unit
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if admits(middle) else (low, middle)
-    return low * unit if low else None
+    count = bisect_left(range(1, most), True, key=excludes) if excludes(most) else most
+    return count * unit if count else None
 
 
 def family(to: BlockForm, full: bool) -> Iterator[BlockRound]:
@@ -612,16 +586,19 @@ def _simpler_starts(r: BlockRound) -> Iterator[BlockRound]:
         for i, vector in enumerate(vectors):
             changes += [{name: (*vectors[:i], new, *vectors[i + 1 :])} for new in _entries_changed(vector)]
     for i, old in enumerate(r.H):
-        for new in [old, *(((one,),) for one in before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1)]:
+        for new in [
+            old,
+            *(((one,),) for one in claims.before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1),
+        ]:
             for H in ((*r.H[:i], new, *r.H[i + 1 :]), (new,) * r.M):
                 # the curvatures right of 0 stay
                 bend = tuple(right - left for right, ((left,),) in zip(r.right, H, strict=True)) if r.bend else ()
                 changes += [{"H": H, "bend": bend}] if r.H != H else []
     for i, (right, more) in enumerate(zip(r.right, r.bend, strict=True)):
-        for other in before(right, (r.beta, r.beta / 2, Fraction(0), right - more)):
+        for other in claims.before(right, (r.beta, r.beta / 2, Fraction(0), right - more)):
             changes.append({"bend": (*r.bend[:i], other - right + more, *r.bend[i + 1 :])})
     for name, values in _SIMPLE.items():
-        changes += [{name: value} for value in before(getattr(r, name), values)]
+        changes += [{name: value} for value in claims.before(getattr(r, name), values)]
     for change in changes:
         yield replace(r, **change)
 
@@ -641,7 +618,7 @@ def _length(r: BlockRound) -> int:
 
 def _entries_changed(vector: Vector) -> Iterator[Vector]:
     for c, entry in enumerate(vector):
-        yield from ((*vector[:c], new, *vector[c + 1 :]) for new in before(entry, _ENTRIES))
+        yield from ((*vector[:c], new, *vector[c + 1 :]) for new in claims.before(entry, _ENTRIES))
 
 
 def _witness(at: Instance, to: BlockForm) -> dict[str, Any]:
@@ -698,10 +675,9 @@ def _shown(value: Any) -> Any:
 
 def evidence() -> list[Evidence]:
     """Evidence for every form of every statement about one round: `enumeration` for those about samples."""
-    found = []
-    for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
-        for one in catalogue.forms(f"fedbcgd.{name}"):
-            if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
-                continue
-            found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))
-    return found
+    return [
+        Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check)
+        for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS)
+        for one in catalogue.forms(f"fedbcgd.{name}")
+        if one.removeprefix("fedbcgd.") not in _NOT_ONE_ROUND
+    ]

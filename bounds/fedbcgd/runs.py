@@ -24,22 +24,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction as PlainFraction
 from functools import cache, cached_property, partial
 from itertools import combinations, product
-from operator import mul
 from typing import Any
 
 import numpy as np
 
-from fedtheory.bounds.fedbcgd.quantities import (
-    OF_ALL,
-    OF_POINTS,
-    OF_SAMPLE,
-    OF_STAR,
-    OF_STATE,
-    OF_VARIATES,
-    OF_VARIATES_AND_STAR,
-    Quantity,
-    SampleRound,
-)
+from fedtheory.bounds.fedbcgd import quantities
 from fedtheory.bounds.quantities import Values
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.exact.rational import Fraction, square_root
@@ -54,17 +43,14 @@ Groups = tuple[tuple[int, ...], ...]  # the clients of each client block
 _ZERO = Fraction(0)
 
 
-def _dot(u: Vector, v: Vector) -> Fraction:
-    return sum(map(mul, u, v), _ZERO)
+def _square(v: Sequence[Fraction]) -> Fraction:
+    return sum([a * a for a in v], _ZERO)
 
 
-def _square(v: Vector) -> Fraction:
-    return _dot(v, v)
-
-
-def _plus(u: Vector, v: Vector, factor: Fraction | int = 1) -> Vector:
-    """u + factor v."""
-    return tuple([a + factor * b for a, b in zip(u, v, strict=True)])
+def _apart(u: Sequence[Vector], v: Sequence[Vector]) -> Fraction:
+    """The mean of ||u_i - v_i||^2."""
+    differences = [a - b for one, other in zip(u, v, strict=True) for a, b in zip(one, other, strict=True)]
+    return _square(differences) / len(u)
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:
@@ -226,11 +212,6 @@ class BlockRound:
         return self.lam * self.alpha
 
     @cached_property
-    def mean_H(self) -> Matrix:
-        """The second derivative of f, the mean of the f_i; with bends, that for x < 0."""
-        return tuple(_mean(rows) for rows in zip(*self.H, strict=True))
-
-    @cached_property
     def mean_b(self) -> Vector:
         """The slope of f at 0."""
         return _mean(self.b)
@@ -238,8 +219,8 @@ class BlockRound:
     @cached_property
     def x_star(self) -> Vector | None:
         """The minimiser of f, 0 if f is constant; else None if there is none, or more than one."""
-        H, b = self.mean_H, self.mean_b
-        right = H[0][0] + self.mean_bend
+        H, b = tuple(_mean(rows) for rows in zip(*self.H, strict=True)), self.mean_b  # of f; with bends, for x < 0
+        right = H[0][0] + sum(self.bend, _ZERO) / self.M
         if not any(map(any, (*H, b))) and not right:
             return b
         if curvatures_positive(H) and right > 0:
@@ -250,11 +231,6 @@ class BlockRound:
         return None
 
     @cached_property
-    def mean_bend(self) -> Fraction:
-        """The extra curvature of f for x > 0."""
-        return sum(self.bend, _ZERO) / self.M
-
-    @cached_property
     def known(self) -> Mapping[str, Fraction]:
         """`constants`, without eta."""
         found = {name: Fraction(getattr(self, name)) for name in ("M", "N", "K", "T", "beta", "sigma_sq", "lam")}
@@ -262,7 +238,7 @@ class BlockRound:
         if self.mu > 0:
             found["mu"] = self.mu
         if self.alike:
-            found["G_squared"] = sum((_square(_plus(b, self.mean_b, -1)) for b in self.b), _ZERO) / self.M
+            found["G_squared"] = _apart(self.b, [self.mean_b] * self.M)
         return found
 
 
@@ -371,14 +347,14 @@ def _alike(r: BlockRound, groups: Groups) -> Groups:
     return tuple(found)
 
 
-def _sample_rounds(r: BlockRound) -> list[tuple[SampleRound, Fraction]]:
+def _sample_rounds(r: BlockRound) -> list[tuple[quantities.SampleRound, Fraction]]:
     """The rounds with the different samples of clients, each with its chance; see `_alike`."""
     own = _Round(r, r.N * r.K)
     star = None if r.x_star is None else own.constant(r.x_star)
     points = own.points if r.N == 1 else []
     times = Counter(_alike(r, groups) for groups in r.samples)
     return [
-        (SampleRound(own.of(groups), groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
+        (quantities.SampleRound(own.of(groups), groups, r.lam, r.eta, star, points), Fraction(n, len(r.samples)))
         for groups, n in times.items()
     ]
 
@@ -402,28 +378,28 @@ class _Samples:
         self.r = r
 
     @cached_property
-    def rounds(self) -> list[tuple[SampleRound, Fraction]]:
+    def rounds(self) -> list[tuple[quantities.SampleRound, Fraction]]:
         """The different ones, each with its chance."""
         return _sample_rounds(self.r)
 
     @cached_property
-    def first(self) -> SampleRound:
+    def first(self) -> quantities.SampleRound:
         """One of them."""
         return self.rounds[0][0]
 
     @cached_property
-    def every(self) -> SampleRound:
+    def every(self) -> quantities.SampleRound:
         """The round in which all clients take part."""
         r, everyone = self.r, (tuple(range(self.r.M)),)
         if r.samples == [everyone]:
             return self.first
-        return SampleRound(_Round(r, r.M).of(everyone), everyone, r.lam, r.eta)
+        return quantities.SampleRound(_Round(r, r.M).of(everyone), everyone, r.lam, r.eta)
 
-    def mean(self, quantity: Quantity) -> Fraction:
+    def mean(self, quantity: quantities.Quantity) -> Fraction:
         """A quantity's mean."""
         return sum((quantity(s) * chance for s, chance in self.rounds), _ZERO)
 
-    def of_means(self, vector: Callable[[SampleRound], RandomVector]) -> Vector:
+    def of_means(self, vector: Callable[[quantities.SampleRound], RandomVector]) -> Vector:
         """The mean of a random vector."""
         return _total([(_expected(self.r, vector(s)), chance) for s, chance in self.rounds])
 
@@ -431,11 +407,11 @@ class _Samples:
 @cache
 def _quantities(star: bool, variates: bool, whole: bool) -> dict[str, Callable[[_Samples], Fraction]]:
     """The quantities of a round: with x*, with control variates, with one block."""
-    tables = [(OF_SAMPLE, True), (OF_STAR, star), (OF_VARIATES, variates)]
-    tables += [(OF_VARIATES_AND_STAR, star and variates), (OF_POINTS, variates and whole)]
+    tables = [(quantities.OF_SAMPLE, True), (quantities.OF_STAR, star), (quantities.OF_VARIATES, variates)]
+    tables += [(quantities.OF_VARIATES_AND_STAR, star and variates), (quantities.OF_POINTS, variates and whole)]
     how: dict[str, Callable[[_Samples], Fraction]] = {
-        **{name: partial(lambda of, s: of(s.first), quantity) for name, quantity in OF_STATE.items()},
-        **{name: partial(lambda of, s: of(s.every), quantity) for name, quantity in OF_ALL.items()},
+        **{name: partial(lambda of, s: of(s.first), quantity) for name, quantity in quantities.OF_STATE.items()},
+        **{name: partial(lambda of, s: of(s.every), quantity) for name, quantity in quantities.OF_ALL.items()},
         **{
             name: partial(lambda of, s: s.mean(of), of)
             for table, there in tables
@@ -453,7 +429,7 @@ def _variates_of_means(samples: _Samples) -> Fraction:
     kept = [samples.of_means(lambda s, i=i: s.t.memory["c_i"][i]) for i in range(r.M)]  # type: ignore[misc]
     means = [_mean([c for c, other in zip(kept, r.first_alike, strict=True) if other == i]) for i in r.first_alike]
     at_star = [_expected(r, g) for g in first.gradients(first.star)]
-    return sum((_square(_plus(c, g, -1)) for c, g in zip(means, at_star, strict=True)), _ZERO) / r.M
+    return _apart(means, at_star)
 
 
 def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:

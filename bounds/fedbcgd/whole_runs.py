@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 import sympy
 
-from fedtheory.bounds.trials.cases import substituted
+from fedtheory.bounds.trials.cases import rational, relations, substituted
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -110,59 +111,29 @@ STARTS = (
 )
 
 
-@dataclass(frozen=True)
-class Moments:
-    """E of x^2, x v, v^2, S x, S v, S^2, x, v and S, where S is the weighted sum of the models so far."""
-
-    xx: Fraction
-    xv: Fraction
-    vv: Fraction
-    Sx: Fraction
-    Sv: Fraction
-    SS: Fraction
-    x: Fraction
-    v: Fraction
-    S: Fraction
-
-
 @cache
-def _ends(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> tuple[Moments, Fraction, Fraction]:
-    """The moments after all rounds, and the means of E x^2 before and after the rounds."""
-    runs = _followed(start, eta, rounds, shrink)
-    squares = [m.xx for m in runs]
-    return runs[-1], sum(squares[:-1], _ZERO) / rounds, sum(squares[1:], _ZERO) / rounds
-
-
-def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> list[Moments]:
-    """The moments before round 0, 1 ... rounds.
+def _ends(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """E S^2 after all rounds, and the means of E x^2 before and after the rounds; S is the weighted sum of the models.
 
     In S the last model x^r has weight 1, each earlier one `shrink` times the weight of the next.  The local steps add up to
-    v <- lam v - rate (x + offset + error), with a rate and an error for all steps together; then x <- x + v.
+    v <- lam v - rate (x + offset + error), with a rate and an error for all steps together; then x <- x + v.  So the second
+    moments of z = (x, v, S, 1) follow z <- A z, and the error adds the same to x, v and S.
     """
-    x0, v0, a, h = start.x, start.v, start.lam, start.curvature
+    h = start.curvature
     shares = [(1 - eta * h) ** k for k in range(start.steps)]  # of an error, after the steps that follow
     total = sum(shares, _ZERO)
     variance = (start.spread + start.noise * sum((share**2 for share in shares), _ZERO) / total**2) / h**2
-    b, eta = start.offset / h, eta * h * total
-    found = [Moments(x0 * x0, x0 * v0, v0 * v0, x0 * x0, x0 * v0, x0 * x0, x0, v0, x0)]
+    rate = eta * h * total
+    v = np.array([-rate, start.lam, _ZERO, -rate * start.offset / h])
+    x = v + np.array([1, 0, 0, 0])
+    A = np.stack([x, v, x + np.array([_ZERO, _ZERO, shrink, _ZERO]), np.array([0, 0, 0, 1])])
+    error = np.array([[rate**2 * variance] * 3 + [_ZERO]] * 3 + [[_ZERO] * 4])
+    z = np.array([start.x, start.v, start.x, _ONE])
+    moments = [np.outer(z, z)]
     for _ in range(rounds):
-        m = found[-1]
-        v = a * m.v - eta * (m.x + b)
-        vv = a * a * m.vv - 2 * a * eta * (m.xv + b * m.v) + eta**2 * (m.xx + 2 * b * m.x + b * b + variance)
-        xv_ = a * m.xv - eta * (m.xx + b * m.x)  # E x v+
-        Sv = a * m.Sv - eta * (m.Sx + b * m.S)  # E S v+
-        xx, Sx_ = m.xx + 2 * xv_ + vv, m.Sx + Sv
-        found.append(
-            Moments(
-                xx, xv_ + vv, vv, shrink * Sx_ + xx, shrink * Sv + xv_ + vv,
-                shrink**2 * m.SS + 2 * shrink * Sx_ + xx, m.x + v, v, shrink * m.S + m.x + v,
-            )
-        )  # fmt: skip
-    return found
-
-
-def _number(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(int(value.numerator), int(value.denominator))
+        moments.append(A @ moments[-1] @ A.T + error)
+    squares = [found[0, 0] for found in moments]
+    return moments[-1][2, 2], sum(squares[:-1], _ZERO) / rounds, sum(squares[1:], _ZERO) / rounds
 
 
 def _fraction(e: Any) -> Fraction:
@@ -179,19 +150,11 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
     where = {s.name: e for s, e in statement.where.items()}
     table = catalogue.symbols(statement)
     known: dict[str, Any] = {
-        **{
-            "M": start.clients,
-            "K": start.sampled,
-            "N": 1,
-            "S": start.sampled,
-            "T": start.steps,
-            "beta": 1,
-            "mu": 1,
-            "G": start.G,
-        },
-        **{"alpha": _number(alpha), "gamma": _number(alpha - 1), "lam": _number(start.lam)},
-        **{"eta_tilde": _number(small), "sigma": start.sigma},
-        **{"C_0": 0, "d0": _number(start.x**2), "lag_0": _number(start.x**2), "F": _number(h * start.x**2 / 2)},
+        **{"M": start.clients, "K": start.sampled, "N": 1, "S": start.sampled, "T": start.steps},
+        **{"beta": 1, "mu": 1, "G": start.G},
+        **{"alpha": rational(alpha), "gamma": rational(alpha - 1), "lam": rational(start.lam)},
+        **{"eta_tilde": rational(small), "sigma": start.sigma},
+        **{"C_0": 0, "d0": rational(start.x**2), "lag_0": rational(start.x**2), "F": rational(h * start.x**2 / 2)},
     }
     if statement.reads.get("d0") == VALUE:
         known["d0"] = known["F"]
@@ -207,12 +170,12 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
     if "w_r" in where:
         ratio = where["w_r"].subs(table["r"].sympy, 0) / where["w_r"].subs(table["r"].sympy, 1)
         shrink = _fraction(sympy.simplify(substituted(ratio, known)))
-    last, before, after = _ends(start, eta, rounds, shrink)
+    S_squared, before, after = _ends(start, eta, rounds, shrink)
     weight = sum((shrink**r for r in range(rounds + 1)), Fraction(0)) if shrink != 1 else Fraction(rounds + 1)
     return known | {
-        "eta": _number(eta), "R": rounds, "gap_xbar": _number(h * last.SS / weight**2 / 2),
-        "avg_grad_sq": _number(h**2 * before),
-        "avg_grad_sq_later": _number(h**2 * after),
+        "eta": rational(eta), "R": rounds, "gap_xbar": rational(h * S_squared / weight**2 / 2),
+        "avg_grad_sq": rational(h**2 * before),
+        "avg_grad_sq_later": rational(h**2 * after),
     }  # fmt: skip
 
 
@@ -221,17 +184,10 @@ def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool] | N
 
     Raises ValueError for a claim that is no bound, and for symbols without a number.
     """
-    claim = statement.claim
-    if not isinstance(claim, Bound):
-        raise ValueError(f"{statement.id}: expected a bound")
-    sign = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
-    relation = sign(claim.quantity, claim.value, evaluate=False)
-    known = symbols(statement, start)
-    for condition in statement.when:
-        e = defined(condition.relation, dict(statement.where))
-        if substituted(e, known) != sympy.true:
-            return None
-    relation = defined(relation, dict(statement.where))
+    where, known = dict(statement.where), symbols(statement, start)
+    if any(substituted(defined(c.relation, where), known) != sympy.true for c in statement.when):
+        return None
+    relation = defined(relations(statement.claim_of(Bound))[0], where)
     left, right = (substituted(side, known) for side in relation.args)
     return str(relation), left, right, bool(relation.func(left, right) == sympy.true)
 

@@ -19,28 +19,14 @@ from typing import Any
 import sympy
 
 from fedtheory.bounds.fedbcgd.quantities import OF_ALL, OF_STATE, QUANTITIES, SampleRound
-from fedtheory.bounds.worst_cases import federation, two_valued, variances
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import federation, numbers_of, of_class, two_valued, variances
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbcgd import symbols as s
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, QuadraticForm, mean, number, total, vector
-from fedtheory.theory.proofs.scenes import (
-    FunctionClass,
-    Numbers,
-    Oracle,
-    PaperScenes,
-    Scene,
-    Tilted,
-    bounded_below,
-    enumerable,
-    exact,
-    fitting,
-    known_by_all,
-    mean_of,
-    squared,
-    tosses,
-)
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Statement
 
@@ -59,7 +45,7 @@ FEDBCGD_PLUS = (
 _STEPS_GRADIENTS = ("lemma6", "lemma6.corrected")
 
 
-def scenes(statement: Statement, at: Numbers) -> list[Scene]:
+def scenes_of(statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
     """The round of a statement."""
     given = catalogue.properties(statement)
     found = _scene(statement, at, given, tilted=False)
@@ -68,10 +54,10 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     return [found]
 
 
-def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> Scene:
+def _scene(statement: Statement, at: scenes.Numbers, given: Properties, tilted: bool) -> scenes.Scene:
     clients, functions = federation(int(at[s.M]), stationary=True, tilted=tilted)
     every, outcomes = _rounds(statement, at, given, clients)
-    mean_of(clients, every[0].z)  # z is a point of every round, also where no quantity is about it
+    scenes.mean_of(clients, every[0].z)  # z is a point of every round, also where no quantity is about it
     reading = {"grad_sq": "grad_sq_steps" if _name(statement) in _STEPS_GRADIENTS else "grad_sq_clients"}
     means: dict[sympy.Expr, QuadraticForm] = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
     for symbol in sorted(statement.symbols, key=str):  # the order of the points is that of the quantities
@@ -82,15 +68,14 @@ def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -
     conditions |= variances((one.t for one in every), given)
     if Property.DISSIMILARITY in given:
         x = vector("x")
-        full = mean_of(clients, x).gradient
+        full = scenes.mean_of(clients, x).gradient
         apart = mean((client.at(x).gradient - full).square for client in clients)
-        conditions["dissimilarity at x"] = squared(*given[Property.DISSIMILARITY]) - apart
-    of = FunctionClass.of(given, at)
+        conditions["dissimilarity at x"] = scenes.squared(*given[Property.DISSIMILARITY]) - apart
+    of = scenes.FunctionClass.of(given, at)
     if of.mu is None:  # x* is a minimiser of f although the clients are not convex
-        least = mean_of(clients, NOTHING).value
-        conditions |= bounded_below(known_by_all(clients, functions), least, of, "f(x*)")
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
-    return Scene(means, conditions, functions)
+        least = scenes.mean_of(clients, NOTHING).value
+        conditions |= scenes.bounded_below(scenes.known_by_all(clients, functions), least, of, "f(x*)")
+    return scenes.Scene(means, conditions | of_class(functions, of), functions)
 
 
 def _name(statement: Statement) -> str:
@@ -98,10 +83,10 @@ def _name(statement: Statement) -> str:
 
 
 def _rounds(
-    statement: Statement, at: Numbers, given: Properties, clients: Sequence[Oracle | Tilted]
+    statement: Statement, at: scenes.Numbers, given: Properties, clients: Sequence[scenes.Oracle | scenes.Tilted]
 ) -> tuple[list[SampleRound], list[SampleRound]]:
     """The round if all clients take part, and with all samples; with all outcomes of the noise, with equal chances."""
-    M, T, K, eta, lam = int(at[s.M]), int(at[s.T]), int(at[s.K]), exact(s.eta, at), exact(s.lam, at)
+    M, T, K, eta, lam = int(at[s.M]), int(at[s.T]), int(at[s.K]), scenes.exact(s.eta, at), scenes.exact(s.lam, at)
     plus = _name(statement) in FEDBCGD_PLUS
     noisy = at[s.sigma] != 0 and not plus
     memory: dict[str, Any] = {"v": vector("v")}
@@ -127,12 +112,9 @@ def _rounds(
     return every, [SampleRound(t, (group,), lam, eta, NOTHING) for group in groups for t in outcomes(group)]
 
 
-def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
-    """The symbols' values: one block, no momentum (lam = 0), mu = 0, with noise, unless told.
-
-    Raises ValueError for missing or unknown names, and for numbers outside the domains.
-    """
-    fitting(statement, given, ("M", "K", "T", "beta"), ("eta", "eta_tilde"), ("lam", "mu"))
+def complete(statement: Statement, given: Mapping[str, Fraction]) -> scenes.Numbers:
+    """The symbols' values: one block, no momentum (lam = 0), mu = 0, with noise, unless told."""
+    scenes.fitting(statement, given, ("M", "K", "T", "beta"), ("eta", "eta_tilde"), ("lam", "mu"))
     numbers = {"lam": Fraction(0), "mu": Fraction(0)} | dict(given)
     for name in ("M", "K", "T"):
         if numbers[name].denominator != 1 or numbers[name] < 1:
@@ -146,14 +128,13 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
             f"{statement.id}: expected sigma=0 with several steps: then the noise of FedBCGD+ does not cancel"
         )
     steps = numbers["M"] * numbers["T"]
-    enumerable(statement, "local steps", steps, _MOST)
-    enumerable(statement, "groups of clients", comb(int(numbers["M"]), int(numbers["K"])), _MOST**2)
-    outcomes = 1 if "sigma" in given else tosses(steps)
-    enumerable(statement, "local steps in all outcomes of the noise", outcomes * numbers["T"], _MOST)
+    scenes.enumerable(statement, "local steps", steps, _MOST)
+    scenes.enumerable(statement, "groups of clients", comb(int(numbers["M"]), int(numbers["K"])), _MOST**2)
+    outcomes = 1 if "sigma" in given else scenes.tosses(steps)
+    scenes.enumerable(statement, "local steps in all outcomes of the noise", outcomes * numbers["T"], _MOST)
     values = {s.M: numbers["M"], s.K: numbers["K"], s.T: numbers["T"], s.beta: beta, s.lam: lam, s.mu: mu}
     values |= {s.N: Fraction(1), s.S: numbers["K"], s.alpha: 1 / (1 - lam), s.gamma: lam / (1 - lam)}
-    at = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in values.items()}
-    step = sympy.Rational(numbers[name].numerator, numbers[name].denominator)
+    at, step = {symbol: rational(value) for symbol, value in values.items()}, rational(numbers[name])
     factor = statement.where.get(s.eta_tilde, s.T * s.alpha * s.eta).subs(at) / s.eta
     at |= {s.eta: step, s.eta_tilde: factor * step} if name == "eta" else {s.eta: step / factor, s.eta_tilde: step}
     return at | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
@@ -175,20 +156,14 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     if any(condition.relation == sympy.Eq(s.sigma, 0) for condition in statement.when):
         counts = [(3, 1, 1, False), (3, 2, 1, False)]
     counts += [(3, 1, 1, False), (3, 2, 2, False)] if full else []
-    names = ("M", "K", "T")
-    return [
-        {name: Fraction(n) for name, n in zip(names, (M, K, T), strict=True)}
-        | common
-        | ({} if noisy else {"sigma": Fraction(0)})
-        for M, K, T, noisy in counts
-    ]
+    return numbers_of(("M", "K", "T"), counts, common)
 
 
 _NO_NOISE = {"beta": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 2)}
-ROUNDS = PaperScenes(
+ROUNDS = scenes.PaperScenes(
     (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS),
     complete,
-    scenes,
+    scenes_of,
     "eta_tilde",
     tried,
     "noise of two values, one block",

@@ -6,20 +6,19 @@ functions and one mask for all, so that the G_q of Assumption 5 is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
-from math import isfinite, sqrt
+from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials.arena import Arena, Given
-from fedtheory.bounds.trials.arena_search import Candidate, Candidates, quadratic, varied
-from fedtheory.bounds.tuning import largest_step
+from fedtheory.bounds.trials.arena_search import Candidate, Candidates, largest_by, of_one_hessian, quadratic, varied
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.compressors import QSGD, Compressor, Identity, RandK, Sparsifier
@@ -231,22 +230,23 @@ def _on_logistic_regression(id_: str, case: Trial, dataset: str, d: int) -> Iter
 
 def _refuting() -> Iterator[Arena]:
     """Where printed theorems fail, with their corrected forms: undamped tracking; a penalty larger than L."""
-    # x^2/2 and x^2/4, q = 3: with two local steps w depends on the tracking, whose error grows threefold in every round
-    for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
+
+    def both(
+        name: str, where: str, problem: Callable[[], Problem], tau: int, rounds: int, **own: Any
+    ) -> Iterator[Arena]:
         for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
-            made = partial(TRIALS[id_].algorithm, tau=2, gamma=gamma, compressor=mask("3", True))
-            given = TRIALS[id_].given(2, 2)
-            yield Arena(id_, "two quadratics, q 3", partial(two_of, 1.0, 0.5), made, rounds=100, given=given)
+            made = partial(TRIALS[id_].algorithm, tau=tau, **own)
+            yield Arena(id_, where, problem, made, rounds=rounds, given=TRIALS[id_].given(2, tau))
+
+    # x^2/2 and x^2/4, q = 3: with two local steps w depends on the tracking, whose error grows threefold in every round
+    two, flat = partial(two_of, 1.0, 0.5), partial(two_of, 0.1, 0.1)
+    for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
+        yield from both(name, "two quadratics, q 3", two, 2, 100, gamma=gamma, compressor=mask("3", True))
     # x^2/20 twice, L = 1/10: the penalty is 7 times as curved, and a step made for L goes far beyond its minimum
     for name, gamma in {"thmD9": 1.0, "thmE9": 3.0}.items():
-        for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
-            made = partial(TRIALS[id_].algorithm, tau=1, gamma=gamma)
-            given = TRIALS[id_].given(2, 1)
-            yield Arena(id_, "two flat quadratics", partial(two_of, 0.1, 0.1), made, rounds=40, given=given)
+        yield from both(name, "two flat quadratics", flat, 1, 40, gamma=gamma)
     # The penalty pulls far along the valley, and masks turn a part of this across it, which the initial gap does not bound
-    for id_ in ("fedcom.thmD9", "fedcom.thmD9.corrected"):
-        made = partial(TRIALS[id_].algorithm, tau=1, gamma=8.0, compressor=mask("3", False))
-        yield Arena(id_, "two narrow valleys, q 3", valley, made, rounds=40, given=TRIALS[id_].given(2, 1))
+    yield from both("thmD9", "two narrow valleys, q 3", valley, 1, 40, gamma=8.0, compressor=mask("3", False))
 
 
 _REFUTING = [*_refuting()]
@@ -268,10 +268,11 @@ def searched(id_: str) -> Candidates:
     """The family for one bound: small quadratics, and the algorithm's own small numbers."""
     case = TRIALS[id_]
     fixed_gamma, no_compression = id_ == "fedcom.corD6", case.qs == ("0",)
+    as_assumed = _one_function if case.algorithm is FedCOM else lambda candidate: candidate
 
     def draw(rng: np.random.Generator) -> Candidate:
         d, m, tau = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 4)))
-        found = quadratic(rng, d, m, case.least)
+        found = as_assumed(quadratic(rng, d, m, case.least))
         gamma = float(rng.choice([1, 2, m, 8]))
         q = str(rng.choice(["0", "1/4", "1", "3"]))
         settings = {
@@ -279,26 +280,19 @@ def searched(id_: str) -> Candidates:
             "gamma": 1.0 if fixed_gamma else gamma,
             "compressor": mask("0" if no_compression else q, case.shared),
         }
-        return replace(_one_function(found) if case.algorithm is FedCOM else found, settings=settings)
+        return replace(found, settings=settings)
 
     def vary(rng: np.random.Generator, candidate: Candidate, width: float) -> Candidate:
-        found = varied(rng, candidate, width, case.least)
-        return _one_function(found) if case.algorithm is FedCOM else found
+        return as_assumed(varied(rng, candidate, width, case.least))
 
     # Undamped tracking grows threefold in every round; in more rounds, rounding errors would dominate.
     rounds = 20 if case.diverges else 60
-    return Candidates(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given(3, 2))
+    return Candidates(case.algorithm, draw, vary, largest_by("eta"), case.least, rounds, (40, 2), case.given(3, 2))
 
 
 def _one_function(candidate: Candidate) -> Candidate:
     """All clients with the function of the first, and no slope."""
-    eigenvalues, angle = (np.repeat(values[:1], len(values), 0) for values in (candidate.eigenvalues, candidate.angle))
-    return replace(candidate, eigenvalues=eigenvalues / eigenvalues.max(), angle=angle, slope=0 * candidate.slope)
-
-
-def _largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:
-    found = largest_step(bound, "eta", values)
-    return found if isfinite(found) else None
+    return replace(of_one_hessian(candidate), slope=0 * candidate.slope)
 
 
 SEARCHED = {id_: searched(id_) for id_ in TRIALS}

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from fedtheory.bounds.presets import Cell, declared
+from fedtheory.bounds.presets import WITH_GRADIENT, Cell, declared, record
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.networks import models
 from fedtheory.simulations.networks.setup import Setup
-from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Record
 
 DATA = {"EMNIST": "emnist-byclass", "MNIST": "mnist", "Fashion MNIST": "fashion-mnist"}
 MODEL, SHAPE, CLASSES = "MLP", (1, 28, 28), 10
@@ -23,11 +21,7 @@ STEPS, BATCH, ETA, ROUNDS, EVERY = 10, 50, 0.1, 200, 2
 LEVELS = 127  # with 8 bits for each coordinate
 CLIENTS, LABELS = 20, 2  # those of Figure 7 on MNIST
 RATIOS = (0.5, 0.25, 0.1)  # only the last one is printed
-WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
-
-
-def _record(name: str) -> Record:
-    return catalogue.find(f"fedcom.{name}").claim_of(Record)
+_record = partial(record, "fedcom")
 
 
 # --------------------------------------------------------------------------------------------------- Figure 6

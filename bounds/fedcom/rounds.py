@@ -24,6 +24,7 @@ of all ranges and the instances that violate what is not assumed (`ENDS`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -35,22 +36,12 @@ from typing import Any
 from fedtheory.bounds.fedcom import runs
 from fedtheory.bounds.fedcom.runs import FedCOMGATERun, compression_gap
 from fedtheory.bounds.quantities import Values
-from fedtheory.bounds.trials.claims import (
-    Function,
-    balance,
-    before,
-    condition,
-    exact,
-    inequalities,
-    rescaled,
-    symbols_of,
-    unassumed,
-)
-from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
+from fedtheory.bounds.trials import claims
+from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
+from fedtheory.theory.statement import Evidence, Statement, defined
 
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
@@ -84,7 +75,7 @@ class CompressedForm(Form):
     undamped: bool
     rounds: Callable[[int], bool]
     convexity: frozenset[str]
-    step: Function | None = None
+    step: claims.Function | None = None
 
     def lacks(self, assumed: Property) -> bool:
         """Whether the statement does not assume it."""
@@ -94,48 +85,37 @@ class CompressedForm(Form):
 def form_of(statement: Statement) -> list[CompressedForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
-    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
-    another sign, for symbols without a value in a run, and for roots that squaring does not remove.
+    Raises ValueError as `inequalities` and `condition` do, and for symbols without a value in a run.
     """
     name = catalogue.as_printed(statement).removeprefix("fedcom.")
     where, given = dict(statement.where), frozenset(catalogue.properties(statement))
     relations = [defined(c.relation, where) for c in statement.when]
-    symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    symbols = claims.symbols_of(statement.claim, where, statement.when)
     missing = symbols - known_symbols()
     if missing:
         raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
-    further = [
-        i
-        for claim in statement.also
-        if isinstance(claim, Bound | Relations) and symbols_of(claim, where) <= known_symbols()
-        for i in inequalities(claim, where)
-    ]
     convexity = {
-        kind
-        for kind, needed in (
-            ("bounded", bool(symbols & {"f_gap", "gap_r", "gap_next", "gap_last"})),
-            ("PL", Property.POLYAK in given),
-            ("strong", Property.STRONGLY_CONVEX in given or "dist_sq_mean" in symbols),
-            ("all bounded", "fj_gap_mean" in symbols),
-        )
-        if needed
+        "bounded": bool(symbols & {"f_gap", "gap_r", "gap_next", "gap_last"}),
+        "PL": Property.POLYAK in given,
+        "strong": Property.STRONGLY_CONVEX in given or "dist_sq_mean" in symbols,
+        "all bounded": "fj_gap_mean" in symbols,
     }
     tracks = not statement.place.startswith("Section D")
     step = next((defined(value, where) for symbol, value in where.items() if symbol.name == "eta"), None)
     form = CompressedForm(
-        inequalities=tuple(inequalities(statement.claim, where)),
-        also=tuple(further),
-        conditions=tuple(map(condition, relations)),
+        inequalities=tuple(claims.inequalities(statement.claim, where)),
+        also=claims.further_inequalities(statement, where, known_symbols()),
+        conditions=tuple(map(claims.condition, relations)),
         symbols=frozenset(symbols | (set() if step is None else {s.name for s in step.free_symbols})),
         given=given,
         tracks=tracks,
         damped=tracks and (statement.ours or Property.DAMPED_TRACKING in given),
         undamped=tracks and Property.DAMPED_TRACKING not in given,
         rounds=(lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
-        convexity=frozenset(convexity),
-        step=None if step is None else exact(step),
+        convexity=frozenset(kind for kind, needed in convexity.items() if needed),
+        step=None if step is None else claims.exact(step),
     )
-    return [replace(form, factors=factors) for factors in unassumed(statement)]
+    return [replace(form, factors=factors) for factors in claims.unassumed(statement)]
 
 
 @cache
@@ -203,7 +183,7 @@ def fits(run: FedCOMGATERun, to: CompressedForm) -> bool:
 
 def admitted(run: FedCOMGATERun, R: int, to: CompressedForm) -> bool:
     """Whether all conditions hold for the first R rounds of the run, exactly."""
-    known = rescaled(constants(run, to), to.factors) | {"R": Fraction(R)}
+    known = claims.rescaled(constants(run, to), to.factors) | {"R": Fraction(R)}
     if to.step is not None and run.eta != to.step(known):
         return False
     return all(condition.holds(known) for condition in to.conditions)
@@ -211,14 +191,14 @@ def admitted(run: FedCOMGATERun, R: int, to: CompressedForm) -> bool:
 
 def cases(run: FedCOMGATERun, to: CompressedForm, further: bool = False) -> Iterator[Occurrence]:
     """The inequalities in numbers at every round, client and step that the statement is about."""
-    claims = to.also if further else to.inequalities
-    if not claims or not fits(run, to):
+    stated = to.also if further else to.inequalities
+    if not stated or not fits(run, to):
         return
     by_round = "R" in to.symbols
     if not by_round and not admitted(run, run.R, to):
         return
-    known = rescaled(constants(run, to), to.factors)
-    wanted = frozenset[str]().union(*(claim.symbols for claim in claims))
+    known = claims.rescaled(constants(run, to), to.factors)
+    wanted = frozenset[str]().union(*(claim.symbols for claim in stated))
     for r, row in enumerate(measured(run)):
         if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
             continue
@@ -233,7 +213,7 @@ def cases(run: FedCOMGATERun, to: CompressedForm, further: bool = False) -> Iter
                 values |= {name: row[name][place] for name in wanted.intersection(_OF_STEPS)}
                 values |= {name: row[name][place[:1]] for name in wanted.intersection(_OF_CLIENTS) if name in row}
             where = {"r": r, **dict(zip(("j", "c"), place, strict=False))}
-            yield from (Occurrence(balance(claim, values), where) for claim in claims)
+            yield from (Occurrence(claims.balance(claim, values), where) for claim in stated)
 
 
 # The family
@@ -255,16 +235,10 @@ def largest_step(run: FedCOMGATERun, to: CompressedForm) -> Fraction | None:
     It assumes that conditions that admit a step admit all smaller ones.
     """
     if to.step is not None:
-        own = to.step(rescaled(constants(run, to), to.factors) | {"R": Fraction(run.R)})
+        own = to.step(claims.rescaled(constants(run, to), to.factors) | {"R": Fraction(run.R)})
         return own if admitted(replace(run, eta=own), run.R, to) else None
-    low, high = 0, len(_STEPS)
-    while low < high:
-        middle = (low + high) // 2
-        if admitted(replace(run, eta=_STEPS[middle] / run.tau), run.R, to):
-            low = middle + 1
-        else:
-            high = middle
-    return _STEPS[low - 1] / run.tau if low else None
+    found = bisect_left(_STEPS, True, key=lambda step: not admitted(replace(run, eta=step / run.tau), run.R, to))
+    return _STEPS[found - 1] / run.tau if found else None
 
 
 # Equal clients: h, b, w0, sigma^2; from simple to complicated
@@ -521,12 +495,12 @@ def _with_one_thing_simpler(run: FedCOMGATERun) -> Iterator[FedCOMGATERun]:
     for name in ("b", "h", "bend"):
         old: tuple[Fraction, ...] = getattr(run, name)
         for i, value in enumerate(old):
-            for new in before(value, (Fraction(0), Fraction(1), Fraction(-1))):
+            for new in claims.before(value, (Fraction(0), Fraction(1), Fraction(-1))):
                 for entries in ((*old[:i], new, *old[i + 1 :]), (new,) * run.m):
                     changed: dict[str, Any] = {name: entries}
                     yield replace(run, **changed)
     for name, values in _SIMPLER.items():
-        for new in before(getattr(run, name), values):
+        for new in claims.before(getattr(run, name), values):
             changed = {name: new}
             yield replace(run, **changed)
 
@@ -569,19 +543,6 @@ ROUNDS = PaperRounds(
 ENDS = replace(ROUNDS, family=ends, searched=_ENDS, effort=((1, 20), (6, 300)))
 
 
-def searched(statement: Statement) -> bool:
-    """Whether the statement claims something about rounds, and all its symbols have values in a run."""
-    claim, where = statement.claim, dict(statement.where)
-    if not isinstance(claim, Bound | Relations) or statement.kind in (*NO_CLAIM, "algorithm"):
-        return False
-    symbols = symbols_of(claim, where)
-    relations = [defined(c.relation, where) for c in statement.when]
-    return (
-        bool(symbols - {*_CONSTANTS})
-        and symbols | {s.name for r in relations for s in r.free_symbols} <= known_symbols()
-    )
-
-
 def evidence() -> list[Evidence]:
     """Evidence for every statement, in all its forms: of kind `search`, for theorems and corollaries `counterexample`."""
     return [
@@ -589,5 +550,5 @@ def evidence() -> list[Evidence]:
         if one.kind in ("theorem", "corollary")
         else Evidence(one.id, "search", ROUNDS.check)
         for one in catalogue.statements("fedcom")
-        if searched(one)
+        if searchable(one, known_symbols(), _CONSTANTS)
     ]

@@ -15,23 +15,14 @@ from itertools import product
 import sympy
 
 from fedtheory.bounds.fedcom.quantities import OF_CLIENTS, OF_ROUND, drift
-from fedtheory.bounds.worst_cases import two_valued, variances
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import numbers_of, of_class, two_valued, variances
 from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.exact.trace import Coder, Trace, trace
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedcom import symbols as s
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, mean, number, total, vector
-from fedtheory.theory.proofs.scenes import (
-    FunctionClass,
-    Numbers,
-    Oracle,
-    PaperScenes,
-    Scene,
-    enumerable,
-    exact,
-    fitting,
-    tosses,
-)
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Statement
 
@@ -48,7 +39,7 @@ _OF_MESSAGES = {s.message_sq, s.tracked_message_sq}
 class Setting:
     """A round in numbers, and what its statement assumes."""
 
-    clients: Sequence[Oracle]
+    clients: Sequence[scenes.Oracle]
     given: Properties
     tau: int
     eta: Fraction
@@ -106,20 +97,14 @@ def _of_compressors(outcomes: Sequence[Sequence[Trace]], q: Fraction, given: Pro
     return found
 
 
-def scenes(statement: Statement, at: Numbers) -> list[Scene]:
+def scenes_of(statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
     """The round of a statement; for a statement about a local step one scene for each of them."""
     given, count = catalogue.properties(statement), int(at[s.m])
     alike = Property.HOMOGENEOUS in given
-    functions = [Oracle("")] if alike else [Oracle(f"{j}.") for j in range(count)]
+    functions = [scenes.Oracle("")] if alike else [scenes.Oracle(f"{j}.") for j in range(count)]
     tracked = statement.id.removeprefix("fedcom.") in FEDCOMGATE
-    setting = Setting(
-        functions * count if alike else functions,
-        given,
-        int(at[s.tau]),
-        exact(s.eta, at),
-        at[s.sigma] != 0,
-        tracked,
-    )
+    clients = functions * count if alike else functions
+    setting = Setting(clients, given, int(at[s.tau]), scenes.exact(s.eta, at), at[s.sigma] != 0, tracked)
     coded = bool(_OF_MESSAGES & statement.symbols)
     outcomes = list(setting.outcomes(coded))
     every = [t for traces in outcomes for t in traces]
@@ -130,36 +115,32 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
         elif of_client := OF_CLIENTS.get(symbol.name):
             means[symbol] = mean(of_client([t], 0) for t in every)
     conditions = {"sigma^2 >= 0": number("sigma^2"), "G_q >= 0": number("G_q")}
-    conditions |= variances(every, given) | (_of_compressors(outcomes, exact(s.q, at), given) if coded else {})
-    of = FunctionClass.of(given, at)
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
+    conditions |= variances(every, given) | (_of_compressors(outcomes, scenes.exact(s.q, at), given) if coded else {})
+    conditions |= of_class(functions, scenes.FunctionClass.of(given, at))
     if s.drift not in statement.symbols:
-        return [Scene(means, conditions, functions)]
+        return [scenes.Scene(means, conditions, functions)]
     drifts = [mean(drift([t], 0, c) for t in every) for c in range(setting.tau)]
     return [
-        Scene(means | {s.drift: form}, conditions, functions, place={s.c: sympy.Integer(c)})
+        scenes.Scene(means | {s.drift: form}, conditions, functions, place={s.c: sympy.Integer(c)})
         for c, form in enumerate(drifts)
     ]
 
 
-def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
-    """The symbols' values; with noise unless told.
-
-    Raises ValueError for missing or unknown names, and for numbers outside the domains.
-    """
-    fitting(statement, given, ("m", "tau", "L", "q"), ("eta",), ())
+def complete(statement: Statement, given: Mapping[str, Fraction]) -> scenes.Numbers:
+    """The symbols' values; with noise unless told."""
+    scenes.fitting(statement, given, ("m", "tau", "L", "q"), ("eta",), ())
     for name in ("m", "tau"):
         if given[name].denominator != 1 or given[name] < 1:
             raise ValueError(f"{statement.id}: {name} = {given[name]}: expected a whole number >= 1")
     if min(given["L"], given["eta"]) <= 0 or given["q"] < 0:
         raise ValueError(f"{statement.id}: expected L > 0, eta > 0 and q >= 0")
     steps = given["m"] * given["tau"]
-    enumerable(statement, "local steps", steps, _MOST)
-    enumerable(statement, "outcomes of the compressors", tosses(given["m"]), _MOST**2)
-    outcomes = 1 if "sigma" in given else tosses(steps)
-    enumerable(statement, "local steps in all outcomes of the noise", outcomes * given["tau"], _MOST)
+    scenes.enumerable(statement, "local steps", steps, _MOST)
+    scenes.enumerable(statement, "outcomes of the compressors", scenes.tosses(given["m"]), _MOST**2)
+    outcomes = 1 if "sigma" in given else scenes.tosses(steps)
+    scenes.enumerable(statement, "local steps in all outcomes of the noise", outcomes * given["tau"], _MOST)
     symbols = {one.name: one for one in (s.m, s.tau, s.L, s.q, s.eta)}
-    at = {symbols[n]: sympy.Rational(v.numerator, v.denominator) for n, v in given.items() if n in symbols}
+    at = {symbols[name]: rational(value) for name, value in given.items() if name in symbols}
     return at | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}
 
 
@@ -170,17 +151,14 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     """Two clients with a step each and with two, with noise; with two steps without.  In full, three."""
     common = {"L": Fraction(1), "q": Fraction(1)}
     counts = [(2, 1, True), (2, 2, True), (2, 2, False)] + ([(3, 2, False), (2, 3, False)] if full else [])
-    return [
-        {"m": Fraction(m), "tau": Fraction(tau)} | common | ({} if noisy else {"sigma": Fraction(0)})
-        for m, tau, noisy in counts
-    ]
+    return numbers_of(("m", "tau"), counts, common)
 
 
 _NO_NOISE = {"L": Fraction(1), "q": Fraction(1), "sigma": Fraction(0), "eta": Fraction(1, 120)}
-ROUNDS = PaperScenes(
+ROUNDS = scenes.PaperScenes(
     (*FEDCOM, *FEDCOMGATE),
     complete,
-    scenes,
+    scenes_of,
     "eta",
     tried,
     "noise and compressors of two values",

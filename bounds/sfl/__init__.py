@@ -1,7 +1,7 @@
 """The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in checks."""
 
 from fedtheory.bounds import slopes
-from fedtheory.bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs, worst_case
+from fedtheory.bounds.sfl import checks, counterexamples, rounds, whole_runs, worst_case
 from fedtheory.bounds.sfl.arenas import ARENAS, SEARCHED, on_data
 from fedtheory.bounds.sfl.rate_table import EXPERIMENTS, MISSING
 from fedtheory.bounds.trials import independence
@@ -24,6 +24,5 @@ def evidence() -> list[Evidence]:
         Evidence("sfl.asm.independent", "enumeration", independence.check),
         *checks.evidence(),
         *counterexamples.evidence(),
-        *decimals.evidence(),
         *slopes.evidence(EXPERIMENTS, MISSING),
     ]

@@ -89,25 +89,14 @@ _SHARP: _Bounds = {
     }
     for case in QUADRATICS
 }
+_SAMPLED = {  # of SFL, and of PFL
+    "strongly_convex": ("eq42.corrected", "eq71"),
+    "general_convex": ("eq46.corrected", "eq73"),
+    "nonconvex": ("eq54.corrected", "eq80.corrected"),
+}
 _PARTIAL: _Bounds = {
-    "strongly_convex": {
-        "sfl.eq42.corrected": SFL,
-        "sfl.eq42.corrected.sharp": SFL,
-        "sfl.eq71": PFL,
-        "sfl.eq71.sharp": PFL,
-    },
-    "general_convex": {
-        "sfl.eq46.corrected": SFL,
-        "sfl.eq46.corrected.sharp": SFL,
-        "sfl.eq73": PFL,
-        "sfl.eq73.sharp": PFL,
-    },
-    "nonconvex": {
-        "sfl.eq54.corrected": SFL,
-        "sfl.eq54.corrected.sharp": SFL,
-        "sfl.eq80.corrected": PFL,
-        "sfl.eq80.corrected.sharp": PFL,
-    },
+    case: {f"sfl.{sfl}{form}": SFL for form in ("", ".sharp")} | {f"sfl.{pfl}{form}": PFL for form in ("", ".sharp")}
+    for case, (sfl, pfl) in _SAMPLED.items()
 }
 _WRONG: _Bounds = {
     "strongly_convex": {"sfl.eq42": SFL},
@@ -159,14 +148,8 @@ ten_alike, forty_alike = (partial(from_functions, (0.5,) * M, (0.0,) * M) for M 
 def _refuting() -> list[Arena]:
     """Where printed bounds for S < M fail: no sampling term, or eta_tilde = M K eta where S K eta is meant."""
     # One of two opposed clients a round, K = 1: both algorithms are SGD with the sampling noise of the clients.
-    opposed = partial(
-        Arena,
-        name="two opposed quadratics, 1 of 2",
-        problem=two_opposed,
-        x0=0.2,
-        rounds=4000,
-        fractions=(1.0, 0.1),
-    )
+    name = "two opposed quadratics, 1 of 2"
+    opposed = partial(Arena, name=name, problem=two_opposed, x0=0.2, rounds=4000, fractions=(1.0, 0.1))
     few = partial(Arena, algorithm=partial(SFL, K=1, S=1))
     found = []
     for form in ("", ".corrected"):

@@ -21,11 +21,9 @@ from fedtheory.theory.statement import Evidence, Relations, Statement, Status, V
 # Lemma 14: beta and zeta without Assumption 3a
 
 
-def _one_curved(M: int, K: int) -> Instance:
-    """F_1 = x^2/2 and M - 1 clients that are 0, from x = 1, one client a round: every client has its minimum at 0."""
-    curvatures = (Fraction(1), *[Fraction(0)] * (M - 1))
-    zero = Fraction(0)
-    return Instance(tuple(((h,),) for h in curvatures), ((zero,),) * M, (Fraction(1),), 1, K, zero)
+# F_1 = x^2/2 and nine clients that are 0, from x = 1, one client a round, ten steps: every client has its minimum at 0
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_ONE_CURVED = Instance((((_ONE,),), *[((_ZERO,),)] * 9), ((_ZERO,),) * 10, (_ONE,), S=1, K=10, sigma_sq=_ZERO)
 
 
 def _heterogeneity(instance: Instance, statement: Statement) -> tuple[Number, Number]:
@@ -44,8 +42,7 @@ def _heterogeneity(instance: Instance, statement: Statement) -> tuple[Number, Nu
 
 def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
     """The drift of one parabola among flat clients, at the largest step 1/(6LK), against the statement's right side."""
-    instance = _one_curved(10, 10)
-    to = form_of(statement)[0]
+    instance, to = _ONE_CURVED, form_of(statement)[0]
     beta, zeta_sq = _heterogeneity(instance, statement)
     eta = 1 / (6 * instance.L * instance.K)
     known = symbols(instance, None, {}) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
@@ -76,28 +73,20 @@ def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
 Point = tuple[Fraction, Fraction]  # x = [x_c; x_s] of the model x_s x_c X, one sample X = 1, Y = 0, loss (x_s x_c)^2/2
 
 
-def _split_step(x: Point, eta: Fraction) -> Point:
-    """A local step of Algorithms 3 and 4: the client sends A = x_c, the server sends back the gradient in A."""
-    x_c, x_s = x
-    smashed = x_c
-    error = x_s * smashed
-    back = error * x_s
-    return x_c - eta * back, x_s - eta * error * smashed
-
-
-def split_trajectory(tau: Sequence[int], eta: Fraction, rounds: int, start: Point) -> list[Point]:
-    """x^(0) ... x^(R) of SSL with tau_m local steps at the m-th client; clients are equal, so any order is the same."""
-    found = [start]
-    for _ in range(rounds):
-        x = found[-1]
-        for _ in range(sum(tau)):
-            x = _split_step(x, eta)
-        found.append(x)
-    return found
-
-
 _START: Point = (Fraction(1), Fraction(1, 2))
 _UNEVEN, _ETA, _MOST = (1, 2), Fraction(1, 2), 2
+
+
+def _after_round(*tau: int) -> Point:
+    """The model after a round of SSL with tau_m local steps at the m-th client; clients are equal, in any order.
+
+    In a local step of Algorithms 3 and 4 the client sends A = x_c, the server sends back the gradient in A.
+    """
+    x_c, x_s = _START
+    for _ in range(sum(tau)):
+        smashed, error = x_c, x_s * x_c
+        x_c, x_s = x_c - _ETA * error * x_s, x_s - _ETA * error * smashed
+    return x_c, x_s
 
 
 def admits(statement: Statement, tau: Sequence[int], K: int) -> bool:
@@ -114,14 +103,13 @@ def uneven_steps(statement: Statement, full: bool = False) -> Verdict:
     if not counts:
         return Verdict(Status.OPEN, "the conditions exclude unequal tau_m")
     formulas = [f for f in statement.claim_of(Words).formulas if any(s.name == "x_SSL" for s in f.free_symbols)]
-    x_ssl = split_trajectory(_UNEVEN, _ETA, 1, _START)[-1]
+    x_ssl = _after_round(*_UNEVEN)
     for steps in counts:
-        x_sfl = split_trajectory((steps, steps), _ETA, 1, _START)[-1]
-        for ours, theirs in zip(x_ssl, x_sfl, strict=True):
+        for ours, theirs in zip(x_ssl, _after_round(steps, steps), strict=True):
             known = {"x_SSL": float(ours), "x_SFL": float(theirs)}
             if all(side.holds for side in sides(Relations(tuple(formulas)), known)):
                 return Verdict(Status.OPEN, f"K = {steps} agrees in a coordinate")
-    told = {f"SFL with K = {n}": _told(split_trajectory((n, n), _ETA, 1, _START)[-1]) for n in range(1, _MOST + 1)}
+    told = {f"SFL with K = {n}": _told(_after_round(n, n)) for n in range(1, _MOST + 1)}
     return Verdict(
         Status.REFUTED,
         "two alike clients with tau = (1, 2): in a round SSL makes three steps and SFL 2 K; no two of their models agree",

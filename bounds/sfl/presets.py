@@ -15,12 +15,10 @@ from functools import cache, partial
 from math import isinf
 from typing import Any
 
-from fedtheory.bounds.presets import Cell, declared, with_tails
+from fedtheory.bounds.presets import WITH_GRADIENT, Cell, Row, declared, record, with_tails
 from fedtheory.simulations.networks.setup import Setup
-from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Record
 
-Row = Mapping[str, Any]
 Task = tuple[str, str, int, int, str]  # data set, model, C, K, method
 
 DATA = {"MNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR-10": "cifar-10", "CINIC-10": "cinic-10"}
@@ -45,10 +43,7 @@ FINE: dict[Task, float] = {
 }
 SMALL, LARGE = ("MNIST", "FMNIST"), ("CIFAR-10", "CINIC-10")
 EVERY = 10
-
-
-def _record(name: str) -> Record:
-    return catalogue.find(f"sfl.{name}").claim_of(Record)
+_record = partial(record, "sfl")
 
 
 def _task(row: Row) -> Task:
@@ -168,7 +163,7 @@ def _fig2() -> tuple[Cell, ...]:
     record, search = _record("fig2"), _record("table10")
     what = record.settings["dataset"], record.settings["model"]
     rows = [row for row in search.table if (row["dataset"], row["model"]) == what]
-    return _search(search, rows, record=("value", "grad_sq", "test_value", "accuracy"))
+    return _search(search, rows, record=WITH_GRADIENT)
 
 
 def _fig3() -> tuple[Cell, ...]:
@@ -207,14 +202,10 @@ def _as_released(setup: Setup) -> Setup:
     return replace(setup, data=data, network=network, algorithm=algorithm, every=4)
 
 
-def _table7() -> tuple[Cell, ...]:
-    record = _record("table7")
-    return _search(record, (_in_full(record, row) for row in record.table))
-
-
-def _table10() -> tuple[Cell, ...]:
-    record = _record("table10")
-    return _search(record, record.table)
+def _searched(name: str) -> tuple[Cell, ...]:
+    """Tables 7 and 10."""
+    record = _record(name)
+    return _search(record, (_in_full(record, row) for row in record.table) if name == "table7" else record.table)
 
 
 def _table11(*datasets: str) -> tuple[Cell, ...]:
@@ -228,11 +219,11 @@ _CELLS: dict[str, Callable[[], tuple[Cell, ...]]] = {
     "fig3": _fig3,
     "table3": _table3,
     "table3, as released": _released,
-    "table7": _table7,
+    "table7": partial(_searched, "table7"),
     "table8": partial(_clipped, "long"),
     "table8, short run": partial(_clipped, "short"),
     "table9": _candidates,
-    "table10": _table10,
+    "table10": partial(_searched, "table10"),
     "table11": partial(_table11, *SMALL),
     "table11, CIFAR-10 and CINIC-10": partial(_table11, *LARGE),
 }

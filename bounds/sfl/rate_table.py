@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fedtheory.bounds.slopes import Experiment, SlopeSetting, least_rounds, term
-from fedtheory.bounds.trials.valleys import alike, kinked, start, twins
+from fedtheory.bounds.trials.valleys import ALIKE, FAR, KINKED, LOCAL, TWINS, alike, kinked, start, twins
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -21,7 +21,6 @@ from fedtheory.simulations.problems import Array
 SGD_ROWS = ("sfl.table1.sgd",)
 PFL_ROWS = ("sfl.table1.pfl_thm2", "sfl.table1.pfl_karimireddy", "sfl.table1.pfl_koloskova")
 SFL_ROWS = ("sfl.table1.sfl_thm1",)
-FAR = 100.0  # (F(x_0) - F_star) / epsilon
 
 METHODS: Mapping[str, Callable[..., Algorithm]] = {"SGD": MinibatchSGD, "PFL": PFL, "SFL": SFL}
 
@@ -56,22 +55,18 @@ def measured(
 
 _BASE = {"eps": 1e-3, "K": 4, "M": 4, "kappa": 20}
 _NOISE = {"eps": (4e-3, 2e-3, 1e-3), "K": (2, 4, 8), "M": (2, 4, 8), "kappa": (10, 20, 40)}
-_ALIKE = "quadratics, the same for all clients"
-_TWINS = "clients curved along two lines that are close"
-_KINKED = "a flat valley with a kink on each side"
-_LOCAL = "on this problem more local steps help, which the rate does not claim"
 
 
 def _noise(rows: tuple[str, ...], method: str) -> Experiment:
     return Experiment(
-        rows, "noise", term("noise"), f"{_ALIKE}, with noise", measured(method, alike, sigma=2.0), _BASE, _NOISE
+        rows, "noise", term("noise"), f"{ALIKE}, with noise", measured(method, alike, sigma=2.0), _BASE, _NOISE
     )
 
 
 def _optimisation(rows: tuple[str, ...], method: str, why: Mapping[str, str]) -> Experiment:
     along = {"eps": (4e-3, 1e-3, 2.5e-4), "K": (1, 2, 4), "M": (2, 4, 8), "kappa": (40, 80, 160)}
     base = {"eps": 1e-3, "K": 1, "M": 2, "kappa": 80}
-    return Experiment(rows, "optimisation", term("optimisation"), _ALIKE, measured(method, alike), base, along, why)
+    return Experiment(rows, "optimisation", term("optimisation"), ALIKE, measured(method, alike), base, along, why)
 
 
 EXPERIMENTS = [
@@ -82,7 +77,7 @@ EXPERIMENTS = [
         PFL_ROWS,
         "noise_drift",
         term("noise_drift"),
-        f"{_KINKED}, with noise; many clients",
+        f"{KINKED}, with noise; many clients",
         measured("PFL", kinked, sigma=1.0, seeds=4, span=(-3, 3)),
         {"eps": 2e-3, "K": 8, "M": 256, "kappa": 20},
         {"eps": (8e-3, 4e-3, 2e-3), "K": (8, 16, 32), "M": (128, 256, 512), "kappa": (10, 20, 40)},
@@ -91,23 +86,23 @@ EXPERIMENTS = [
         PFL_ROWS,
         "heterogeneity",
         term("heterogeneity"),
-        f"{_TWINS}; different minimisers",
+        f"{TWINS}; different minimisers",
         measured("PFL", twins, zeta=0.5),
         {"eps": 1e-4, "K": 16, "M": 4, "kappa": 20},
         {"eps": (4e-4, 2e-4, 1e-4), "K": (8, 16, 32), "M": (2, 4, 8), "kappa": (10, 20, 40)},
     ),
-    _optimisation(PFL_ROWS, "PFL", {"K": _LOCAL}),
+    _optimisation(PFL_ROWS, "PFL", {"K": LOCAL}),
     _noise(SFL_ROWS, "SFL"),
     Experiment(
         SFL_ROWS,
         "heterogeneity",
         term("heterogeneity"),
-        f"{_KINKED}; different minimisers",
+        f"{KINKED}; different minimisers",
         measured("SFL", kinked, zeta=1.0, seeds=50, span=(-5, 4)),
         {"eps": 2e-3, "K": 2, "M": 8, "kappa": 20},
         {"eps": (8e-3, 4e-3, 2e-3), "K": (1, 2, 4), "M": (8, 16, 32), "kappa": (10, 20, 40)},
     ),
-    _optimisation(SFL_ROWS, "SFL", {"K": _LOCAL, "M": "a round is M passes"}),
+    _optimisation(SFL_ROWS, "SFL", {"K": LOCAL, "M": "a round is M passes"}),
 ]
 
 _ONE_RUN = "no problem found: if all clients are alike, SFL is plain SGD, and this term is zero"

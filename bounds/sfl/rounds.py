@@ -23,18 +23,7 @@ from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
 from fedtheory.bounds.sfl.quantities import OF_STEPS, PARALLEL, QUANTITIES, SEQUENTIAL, of_step
-from fedtheory.bounds.trials.claims import (
-    Function,
-    NumericCondition,
-    balance,
-    before,
-    condition,
-    exact,
-    inequalities,
-    rescaled,
-    symbols_of,
-    unassumed,
-)
+from fedtheory.bounds.trials import claims
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.rational import Fraction
@@ -262,8 +251,8 @@ class RoundForm(Form):
     sequential    whether it is about SFL, not PFL
     """
 
-    on_step: tuple[NumericCondition, ...]
-    caps: tuple[tuple[Function, Function], ...]
+    on_step: tuple[claims.NumericCondition, ...]
+    caps: tuple[tuple[claims.Function, claims.Function], ...]
     given: Properties
     sequential: bool
 
@@ -281,32 +270,32 @@ def forms(statement: Statement) -> list[RoundForm]:
 def form_of(statement: Statement) -> list[RoundForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
-    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition that is not
-    linear in eta, and for roots that squaring does not remove.
+    Raises ValueError as `inequalities` and `condition` do, and for a condition that is not linear in eta.
     """
     where, given = dict(statement.where), catalogue.properties(statement)
     relations = [defined(c.relation, where) for c in statement.when]
     relations = [r.reversed if isinstance(r, Relational) and r.rel_op != "<=" else r for r in relations]
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
-    always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
-    symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    always, on_step = (
+        tuple(claims.condition(r) for r in relations if (r in steps) is about) for about in (False, True)
+    )
     form = RoundForm(
-        inequalities=tuple(inequalities(statement.claim, where)),
+        inequalities=tuple(claims.inequalities(statement.claim, where)),
         conditions=always,
-        symbols=frozenset(symbols),
+        symbols=frozenset(claims.symbols_of(statement.claim, where, statement.when)),
         on_step=on_step,
         caps=tuple(map(_cap, steps)),
         given=given,
         sequential=statement.id.removeprefix("sfl.") in SEQUENTIAL,
     )
-    return [replace(form, factors=factors) for factors in unassumed(statement)]
+    return [replace(form, factors=factors) for factors in claims.unassumed(statement)]
 
 
-def _squared(e: sympy.Expr) -> Function:
-    return exact(sympy.expand_power_base(e**2, force=True))
+def _squared(e: sympy.Expr) -> claims.Function:
+    return claims.exact(sympy.expand_power_base(e**2, force=True))
 
 
-def _cap(relation: Relational) -> tuple[Function, Function]:
+def _cap(relation: Relational) -> tuple[claims.Function, claims.Function]:
     """A condition on the step as eta A <= B: squares of A and B."""
     (eta,) = [s for s in relation.free_symbols if s.name == "eta"]
     difference = sympy.expand(relation.lhs - relation.rhs)
@@ -339,7 +328,7 @@ def symbols(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fra
     }
     if beta is not None:
         known |= {"beta": beta, "zeta_sq": instance.zeta_sq(beta)}
-    return rescaled(known, factors)
+    return claims.rescaled(known, factors)
 
 
 def excluded_by(law: str, sequential: bool) -> Property | None:
@@ -376,7 +365,7 @@ def cases(round: RoundInstance, to: RoundForm, further: bool = False) -> Iterato
     for number, step in enumerate(found.traces[0].steps if placed else [None]):
         values = known | {name: found.mean(of_step(name, number, to.sequential)) for name in placed}
         where = {} if step is None else {"m": step.turn, "k": step.k}
-        yield from (Occurrence(balance(claim, values), where) for claim in to.inequalities)
+        yield from (Occurrence(claims.balance(claim, values), where) for claim in to.inequalities)
 
 
 # The family of a statement
@@ -486,7 +475,7 @@ def _simpler(round: RoundInstance, to: RoundForm) -> Iterator[RoundInstance]:
     for simpler in _with_one_thing_simpler(instance):
         yield round._replace(instance=simpler)
     if round.beta is not None:
-        yield from (round._replace(beta=beta) for beta in before(round.beta, _BETAS))
+        yield from (round._replace(beta=beta) for beta in claims.before(round.beta, _BETAS))
     if round.eta.numerator != 1:
         yield from (round._replace(eta=eta) for eta in _STEPS)
 
@@ -503,13 +492,13 @@ def _with_one_thing_simpler(instance: Instance) -> Iterator[Instance]:
     yield from (replace(instance, K=K) for K in range(1, instance.K))
     if instance.bend:
         yield replace(instance, bend=())
-    yield from (replace(instance, b=b) for b in before(instance.b, _slopes(instance)))
-    for sigma_sq in before(instance.sigma_sq, (_ZERO, _ONE)):
+    yield from (replace(instance, b=b) for b in claims.before(instance.b, _slopes(instance)))
+    for sigma_sq in claims.before(instance.sigma_sq, (_ZERO, _ONE)):
         yield replace(instance, sigma_sq=sigma_sq)
     for i, old in enumerate(instance.x):
-        yield from (replace(instance, x=_with(instance.x, i, new)) for new in before(old, (_ZERO, _ONE, -_ONE)))
+        yield from (replace(instance, x=_with(instance.x, i, new)) for new in claims.before(old, (_ZERO, _ONE, -_ONE)))
     for m in range(instance.M) if len(instance.x) == 1 else ():
-        for new in before(instance.H[m][0][0], (_ONE, _ZERO, _HALF, -_HALF)):
+        for new in claims.before(instance.H[m][0][0], (_ONE, _ZERO, _HALF, -_HALF)):
             yield replace(instance, H=_with(instance.H, m, ((new,),)))
 
 

@@ -22,6 +22,7 @@ import mpmath
 import sympy
 from sympy.logic.boolalg import Boolean
 
+from fedtheory.bounds.trials.cases import rational
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -119,10 +120,6 @@ def symbols(run: RunKind, sequential: bool, step: Fraction, rounds: int, growth:
     return {name: Fraction(value) for name, value in (known | found).items()}
 
 
-def _number(value: Any) -> sympy.Rational:
-    return sympy.Rational(int(value.numerator), int(value.denominator))
-
-
 @dataclass(frozen=True)
 class RunCase:
     """A statement on a run, in numbers."""
@@ -173,10 +170,10 @@ def cases(statement: Statement) -> Iterator[RunCase]:
         if ("SFL" if sequential else "PFL") not in run.of or (run.S < run.M and table["S"] not in needed):
             continue
         known = dict(symbols(run, sequential, step, rounds, _ONE))
-        at = {table[name]: _number(number) for name, number in known.items() if name in table}
+        at = {table[name]: rational(number) for name, number in known.items() if name in table}
         if "D_squared" in known:
             # as a number with digits: for an exact root sympy looks for divisors, of a number of a thousand digits
-            at[table["D"]] = sympy.sqrt(sympy.Float(_number(known["D_squared"]), 60))
+            at[table["D"]] = sympy.sqrt(sympy.Float(rational(known["D_squared"]), 60))
         if table["w_r"] in where and run.kind in ("parabola", "noise"):
             weight = defined(where[table["w_r"]], where).subs(at)
             growth = sympy.nsimplify(weight.subs(table["r"], 1) / weight.subs(table["r"], 0))
@@ -232,9 +229,6 @@ QUANTITIES = ("gap", "min_grad_sq")
 
 def evidence() -> list[Evidence]:
     """Checks of the bounds on whole runs, in all forms."""
-    found = []
-    for statement in catalogue.statements("sfl"):
-        claim = statement.claim
-        if isinstance(claim, Bound) and {s.name for s in claim.quantity.free_symbols} <= {*QUANTITIES}:
-            found.append(Evidence(statement.id, "counterexample", check))
-    return found
+    bounds = ((one.id, one.claim) for one in catalogue.statements("sfl") if isinstance(one.claim, Bound))
+    of_runs = (id_ for id_, claim in bounds if {s.name for s in claim.quantity.free_symbols} <= {*QUANTITIES})
+    return [Evidence(id_, "counterexample", check) for id_ in of_runs]

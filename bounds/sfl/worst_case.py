@@ -16,28 +16,13 @@ import sympy
 
 from fedtheory.bounds.sfl import worst_functions
 from fedtheory.bounds.sfl.quantities import PARALLEL, QUANTITIES, SEQUENTIAL, of_step
-from fedtheory.bounds.worst_cases import federation, two_valued, variances
+from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.worst_cases import federation, numbers_of, of_class, two_valued, variances
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.trace import Trace, trace
 from fedtheory.theory import catalogue
+from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, ZERO, GramVector, QuadraticForm, mean, number, total, vector
-from fedtheory.theory.proofs.scenes import (
-    FunctionClass,
-    Numbers,
-    Oracle,
-    PaperScenes,
-    Scene,
-    Tilted,
-    alike,
-    bounded_below,
-    enumerable,
-    exact,
-    fitting,
-    known_by_all,
-    mean_of,
-    squared,
-    tosses,
-)
 from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.sfl import symbols as s
 from fedtheory.theory.sfl.sequential import r, w_r
@@ -57,7 +42,7 @@ _PLACED = (s.drift_mk, s.noise_upto, s.move_upto, s.bias_upto, s.star_upto, s.T_
 class Setting:
     """What the clients are: their functions, x, and what the assumptions say of the noise."""
 
-    clients: Sequence[Oracle | Tilted]
+    clients: Sequence[scenes.Oracle | scenes.Tilted]
     x: GramVector
     K: int
     S: int
@@ -76,13 +61,15 @@ class Setting:
                 yield trace(algorithm, self.clients, self.x, NOTHING, self.eta, order, noise)
 
 
-def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Oracle | Tilted], list[Oracle]]:
+def _clients(
+    count: int, given: Properties, tilted: bool
+) -> tuple[list[scenes.Oracle | scenes.Tilted], list[scenes.Oracle]]:
     """The clients' functions, and the functions that must be of the class."""
     # a minimiser of functions that are not convex may be as far away as it likes
     return federation(count, Property.MINIMISER in given and Property.CONVEX in given, tilted)
 
 
-def scenes(statement: Statement, at: Numbers) -> list[Scene]:
+def scenes_of(statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
     """A statement's round, for a statement about local steps one scene for each of them; or the run of a theorem."""
     given = catalogue.properties(statement)
     made = _run if _name(statement) in (*SEQUENTIAL_RUNS, *PARALLEL_RUNS) else _scenes
@@ -93,38 +80,40 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     return [replace(scene, within=inner) for scene, inner in zip(found, within, strict=True)]
 
 
-def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> list[Scene]:
+def _scenes(statement: Statement, at: scenes.Numbers, given: Properties, tilted: bool) -> list[scenes.Scene]:
     parallel = _name(statement) in PARALLEL
     clients, functions = _clients(int(at[s.M]), given, tilted)
-    setting = Setting(clients, vector("x"), int(at[s.K]), int(at[s.S]), exact(s.eta, at), given, noisy=at[s.sigma] != 0)
+    setting = Setting(
+        clients, vector("x"), int(at[s.K]), int(at[s.S]), scenes.exact(s.eta, at), given, noisy=at[s.sigma] != 0
+    )
     outcomes = list(setting.outcomes(parallel))
     means = _means(setting, outcomes, statement.symbols)
     steps = range(len(outcomes[0].steps)) if statement.symbols & {*_PLACED, s.B_mk} else []
     of_steps = [_of_step(outcomes, parallel, step, statement.symbols) for step in steps]
     conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
-    conditions |= {name: form for f in functions for name, form in f.conditions(FunctionClass.of(given, at)).items()}
+    conditions |= of_class(functions, scenes.FunctionClass.of(given, at))
     if not of_steps:
-        return [Scene(means, conditions, functions)]
-    return [Scene(means | own, conditions, functions, place=numbers) for own, numbers in of_steps]
+        return [scenes.Scene(means, conditions, functions)]
+    return [scenes.Scene(means | own, conditions, functions, place=numbers) for own, numbers in of_steps]
 
 
 def _name(statement: Statement) -> str:
     return statement.id.removeprefix("sfl.")
 
 
-def _powers(statement: Statement, at: Numbers) -> dict[sympy.Expr, tuple[Fraction, Fraction]]:
+def _powers(statement: Statement, at: scenes.Numbers) -> dict[sympy.Expr, tuple[Fraction, Fraction]]:
     """The powers of e in a claim, each between two fractions."""
     found = statement.claim.value.atoms(sympy.exp) if isinstance(statement.claim, Bound) else set()
     below = {e: int(sympy.floor(e * _PARTS)) for e in (one.subs(at) for one in found)}
     return {e: (Fraction(n, _PARTS), Fraction(n + 1, _PARTS)) for e, n in below.items()}
 
 
-def weights_of(statement: Statement, at: Numbers) -> list[Fraction]:
+def weights_of(statement: Statement, at: scenes.Numbers) -> list[Fraction]:
     """The weights w_0, ..., w_R of the iterates."""
-    return [exact(statement.where[w_r].subs(r, i), at) for i in range(int(at[s.R]) + 1)]
+    return [scenes.exact(statement.where[w_r].subs(r, i), at) for i in range(int(at[s.R]) + 1)]
 
 
-def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> list[Scene]:
+def _run(statement: Statement, at: scenes.Numbers, given: Properties, inner: bool) -> list[scenes.Scene]:
     """R rounds without noise: the gap of the weighted mean of the iterates, or the least squared gradient.
 
     inner  whether its instances are to be some of the class, instead of all and more: clients whose gradients differ by
@@ -136,8 +125,13 @@ def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> l
         raise ValueError(f"{statement.id}: expected an upper bound")
     tilted = inner and Property.HETEROGENEITY in given
     clients, functions = _clients(int(at[s.M]), given, tilted)
-    setting = Setting(clients, vector("x"), int(at[s.K]), int(at[s.S]), exact(s.eta, at), given, noisy=False)
-    parallel, rounds, L, mu = _name(statement) in PARALLEL_RUNS, int(at[s.R]), exact(s.L, at), exact(s.mu, at)
+    setting = Setting(clients, vector("x"), int(at[s.K]), int(at[s.S]), scenes.exact(s.eta, at), given, noisy=False)
+    parallel, rounds, L, mu = (
+        _name(statement) in PARALLEL_RUNS,
+        int(at[s.R]),
+        scenes.exact(s.L, at),
+        scenes.exact(s.mu, at),
+    )
     n = setting.K * (1 if parallel else setting.S)
     runs = [[setting.x]]
     for _ in range(rounds):
@@ -145,29 +139,31 @@ def _run(statement: Statement, at: Numbers, given: Properties, inner: bool) -> l
     means = {s.D**2: setting.x.square} | {symbol**2: number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
     means |= {s.D**2 * e: means[s.D**2] * ends[inner] for e, ends in _powers(statement, at).items()}
     conditions: dict[str, QuadraticForm] = {}
-    of = FunctionClass.of(given, at)
+    of = scenes.FunctionClass.of(given, at)
     known = dict.fromkeys((f"{symbol}^2" for symbol in (s.sigma, s.zeta, s.zeta_star)), Fraction(0))
     if s.gap in statement.symbols:
         weights = weights_of(statement, at)
         average = [
-            mean_of(clients, total(x * w for x, w in zip(run, weights, strict=True)) / sum(weights)) for run in runs
+            scenes.mean_of(clients, total(x * w for x, w in zip(run, weights, strict=True)) / sum(weights))
+            for run in runs
         ]
-        means[s.gap] = mean(point.value for point in average) - mean_of(clients, NOTHING).value
+        means[s.gap] = mean(point.value for point in average) - scenes.mean_of(clients, NOTHING).value
         known |= {"x": Fraction(1)}
         worst: worst_functions.OnLine | None = worst_functions.worst_bowl(L, mu, setting.eta, n, weights)
     else:
         least, lowest = number("least"), number("F*")
-        means |= {s.min_grad_sq: least, s.A: mean_of(clients, setting.x).value - lowest}
+        means |= {s.min_grad_sq: least, s.A: scenes.mean_of(clients, setting.x).value - lowest}
         for i in range(rounds + 1):
-            conditions[f"least <= {i}"] = mean(mean_of(clients, run[i]).gradient.square for run in runs) - least
-        conditions |= bounded_below(known_by_all(clients, functions), lowest, of, "F*")
+            conditions[f"least <= {i}"] = mean(scenes.mean_of(clients, run[i]).gradient.square for run in runs) - least
+        conditions |= scenes.bounded_below(scenes.known_by_all(clients, functions), lowest, of, "F*")
         known |= {"x": Fraction(0), "least": Fraction(1), "F*": Fraction(0)}
         worst = worst_functions.staircase(L, setting.eta, n, rounds)
-    conditions |= _assumed(setting, [], at, tilted)
-    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
-    slopes = {name: Fraction(0) for client in clients if isinstance(client, Tilted) for name in client.slope.parts}
-    line = {} if worst is None else alike(functions, known | slopes, worst)
-    return [Scene(means, conditions, functions, line=line)]
+    conditions |= _assumed(setting, [], at, tilted) | of_class(functions, of)
+    slopes = {
+        name: Fraction(0) for client in clients if isinstance(client, scenes.Tilted) for name in client.slope.parts
+    }
+    line = {} if worst is None else scenes.alike(functions, known | slopes, worst)
+    return [scenes.Scene(means, conditions, functions, line=line)]
 
 
 def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, QuadraticForm]:
@@ -194,35 +190,30 @@ def _of_step(
     return means, {symbol: sympy.Integer(value) for symbol, value in numbers.items()}
 
 
-def _assumed(setting: Setting, outcomes: Sequence[Trace], at: Numbers, tilted: bool) -> dict[str, QuadraticForm]:
+def _assumed(setting: Setting, outcomes: Sequence[Trace], at: scenes.Numbers, tilted: bool) -> dict[str, QuadraticForm]:
     """What the assumptions say of noise and heterogeneity, as forms >= 0."""
     given, clients = setting.given, setting.clients
     found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (s.sigma, s.zeta, s.zeta_star)}
     found |= variances(outcomes, given)
     if {Property.HETEROGENEITY_AT_OPTIMUM, Property.MINIMISER, Property.CONVEX} <= given.keys():
         (most,) = given[Property.HETEROGENEITY_AT_OPTIMUM]
-        found["heterogeneity at x*"] = squared(most) - mean(c.at(NOTHING).gradient.square for c in clients)
+        found["heterogeneity at x*"] = scenes.squared(most) - mean(c.at(NOTHING).gradient.square for c in clients)
     if Property.HETEROGENEITY in given:
         factor, most = given[Property.HETEROGENEITY]
-        full = mean_of(clients, setting.x).gradient
+        full = scenes.mean_of(clients, setting.x).gradient
         apart = mean((c.at(setting.x).gradient - full).square for c in clients)
         # gradients that differ by constants differ by as much where grad F = 0
-        room = ZERO if tilted else full.square * exact(factor, at) ** 2
-        found["heterogeneity at x"] = squared(most) + room - apart
+        room = ZERO if tilted else full.square * scenes.exact(factor, at) ** 2
+        found["heterogeneity at x"] = scenes.squared(most) + room - apart
     return dict(sorted(found.items()))
 
 
-def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
-    """The symbols' values; both step sizes, from the one that is given; S = M, beta = 0 and with noise unless told.
-
-    Raises ValueError for missing or unknown names, and for numbers outside the domains.
-    """
+def complete(statement: Statement, given: Mapping[str, Fraction]) -> scenes.Numbers:
+    """The symbols' values; both step sizes, from the one that is given; S = M, beta = 0 and with noise unless told."""
     id_, symbols = statement.id, {s.name: s for s in catalogue.symbols(statement).values()}
     needed = {"M", "K", "L"} | ({"mu", "R"} & {s.name for s in statement.symbols})
-    fitting(statement, given, needed, ("eta", "eta_tilde"), ("S", "mu", "beta"))
-    at: dict[sympy.Symbol, sympy.Rational] = {
-        symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()
-    }
+    scenes.fitting(statement, given, needed, ("eta", "eta_tilde"), ("S", "mu", "beta"))
+    at: dict[sympy.Symbol, sympy.Rational] = {symbols[name].sympy: rational(value) for name, value in given.items()}
     at.setdefault(s.S, at[s.M])
     at.setdefault(s.beta, sympy.S.Zero)
     at.setdefault(s.mu, sympy.S.Zero)
@@ -242,11 +233,13 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
         s.eta, s.eta
     )
     at |= {s.eta_tilde: factor * at[s.eta]} if s.eta in at else {s.eta: at[s.eta_tilde] / factor}
-    enumerable(statement, "clients, local steps or rounds", max(at[s.M], at[s.K], at.get(s.R, 1)), _MOST)
-    outcomes = 1 if at.get(s.sigma) == 0 else tosses(at[s.S] * at[s.K])
+    scenes.enumerable(statement, "clients, local steps or rounds", max(at[s.M], at[s.K], at.get(s.R, 1)), _MOST)
+    outcomes = 1 if at.get(s.sigma) == 0 else scenes.tosses(at[s.S] * at[s.K])
     orders = sympy.binomial(at[s.M], at[s.S]) * (1 if parallel else sympy.factorial(at[s.S]))
     steps = orders ** at.get(s.R, 1) * outcomes * at[s.S] * at[s.K]
-    enumerable(statement, "local steps in all outcomes", steps, _MOST_NOISE if parallel and outcomes > 1 else _MOST)
+    scenes.enumerable(
+        statement, "local steps in all outcomes", steps, _MOST_NOISE if parallel and outcomes > 1 else _MOST
+    )
     return {s.sigma: s.sigma} | at
 
 
@@ -265,17 +258,10 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     if any(s.name == "descent" for s in statement.symbols):  # each outcome is another point
         counts = [(2, 2, 1, False), (2, 1, 1, True), (1, 1, 2, True), (2, 2, 2, False)]
     counts += [(3, 3, 1, False), (3, 2, 1, False), (2, 2, 4, False)] if full else []
-    names = ("M", "S", "K")
     if _name(statement) in (*SEQUENTIAL_RUNS, *PARALLEL_RUNS):
         runs = [(1, 1), (2, 1), (1, 2)] + ([(3, 1), (2, 2)] if full else [])
-        numbers = [{"M": 2, "K": steps, "R": rounds, "sigma": 0} for rounds, steps in runs]
-        return [{name: Fraction(n) for name, n in own.items()} | common for own in numbers]
-    return [
-        {name: Fraction(count) for name, count in zip(names, (M, S, K), strict=True)}
-        | common
-        | ({} if noisy else {"sigma": Fraction(0)})
-        for M, S, K, noisy in counts
-    ]
+        return numbers_of(("M", "K", "R", "sigma"), [(2, K, R, 0, True) for R, K in runs], common)
+    return numbers_of(("M", "S", "K"), counts, common)
 
 
 # With one step a run of PFL is gradient descent on F, so one client is enough; 6 L / mu = 12
@@ -291,10 +277,10 @@ def longer(statement: Statement) -> list[dict[str, Fraction]]:
 
 
 _NO_NOISE = {"L": Fraction(1), "sigma": Fraction(0), "eta_tilde": Fraction(1, 6)}
-ROUNDS = PaperScenes(
+ROUNDS = scenes.PaperScenes(
     (*ONE_ROUND, *SEQUENTIAL_RUNS, *PARALLEL_RUNS),
     complete,
-    scenes,
+    scenes_of,
     "eta_tilde",
     tried,
     "noise of two values; beta = 0",

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from fedtheory import plugins
 from fedtheory.bounds.evaluation import BoundValue, Compiled, compile_statement, compiled, evaluate, parameters
 from fedtheory.bounds.trials.claims import rescaled, unassumed
-from fedtheory.bounds.trials.quantities import at_start, bounded, constants, of_clients, quantities
+from fedtheory.bounds.trials.quantities import AT_START, CONSTANTS, OF_CLIENTS, bounded, by_letter, quantities
 from fedtheory.bounds.tuning import admissible_interval
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, start
 from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm
@@ -34,8 +34,6 @@ from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement,
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by this or less is rounding
-
-_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "Gamma")
 
 Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
 
@@ -209,7 +207,7 @@ def known(
     if names := circular(statement.where):
         raise ValueError(f"{statement.id} defines {', '.join(names)} by themselves")
     own, chosen, defined = letters_of(statement.paper, algorithm, problem), dict(given), definitions(statement)
-    beginning, of_each, certified = (what(statement.paper) for what in (at_start, of_clients, constants))
+    beginning, of_each, certified = (by_letter(statement.paper, of) for of in (AT_START, OF_CLIENTS, CONSTANTS))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))

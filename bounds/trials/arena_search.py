@@ -14,25 +14,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from fedtheory.bounds.evaluation import Compiled
-from fedtheory.bounds.trials.arena import (
-    ROUNDING,
-    Arena,
-    Given,
-    as_stated,
-    bound_at,
-    compiled_once,
-    constants_of,
-    exceeded,
-    fixes_step,
-    functions,
-    learning_rate,
-    mean_before,
-    regularisation,
-    step_symbol,
-    steps_of,
-    weight_ratio,
-)
+from fedtheory.bounds.trials import arena as arenas
 from fedtheory.bounds.trials.quantities import bounded, quantities
+from fedtheory.bounds.tuning import largest_step
 from fedtheory.simulations import NoSuchConstant, expectation
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.engine import exact_run
@@ -73,7 +57,7 @@ class Candidate:
     @property
     def told(self) -> str:
         """The clients' functions and the noise."""
-        return functions(self.problem)
+        return arenas.functions(self.problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +108,14 @@ class Candidates:
     least: float
     rounds: int = 512
     tries: tuple[int, int] = (60, 4)
-    given: Given = ()
+    given: arenas.Given = ()
 
-    def arena(self, statement_id: str, candidate: Candidate | Jumps) -> Arena:
+    def arena(self, statement_id: str, candidate: Candidate | Jumps) -> arenas.Arena:
         """The candidate as an arena."""
         made, problem = partial(self.algorithm, **candidate.settings), cast(Any, candidate.problem)
-        return Arena(statement_id, f"tightest {candidate.what}", problem, made, self.rounds, x0=_X0, given=self.given)
+        return arenas.Arena(
+            statement_id, f"tightest {candidate.what}", problem, made, self.rounds, x0=_X0, given=self.given
+        )
 
 
 @dataclass(frozen=True)
@@ -145,7 +131,7 @@ class Tightest:
 
     ratio: float
     candidate: Candidate | Jumps
-    arena: Arena
+    arena: arenas.Arena
     step: float
     R: int
     measured: float
@@ -163,7 +149,7 @@ def tightest(statement: Statement, family: Candidates, full: bool = False) -> Ti
     One or two coordinates, two to four clients; every R up to the family's, five step sizes.  The seed is fixed, so the
     same claim gives the same answer.  `full` searches ten times as long.
     """
-    compiled, rng = compiled_once(statement), np.random.default_rng(0)
+    compiled, rng = arenas.compiled_once(statement), np.random.default_rng(0)
     tried = 0
 
     def best(old: list[Tightest], candidates: list[Candidate | Jumps]) -> list[Tightest]:
@@ -194,9 +180,9 @@ def judge(found: Tightest | None, statement: Statement) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding; else tested on the quadratics tried."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
-    claim, candidate, name = statement.claim_of(Bound), found.candidate, step_symbol(statement)
-    if found.ratio * (1 + ROUNDING + found.rounding) < 1 or found.diverged is not None:
-        return exceeded(
+    claim, candidate, name = statement.claim_of(Bound), found.candidate, arenas.step_symbol(statement)
+    if found.ratio * (1 + arenas.ROUNDING + found.rounding) < 1 or found.diverged is not None:
+        return arenas.exceeded(
             found.arena, step=found.step, R=found.R, measured=found.measured, end=found.measured, bound=found.bound,
             seeds=0, above=found.measured > found.bound, diverged=found.diverged,
         )  # fmt: skip
@@ -225,12 +211,14 @@ def quadratic(rng: np.random.Generator, d: int, M: int, least: float) -> Candida
     return Candidate(eigenvalues, angle, slope - slope.mean(0), sigma)
 
 
+def _near(rng: np.random.Generator, width: float, values: Array) -> Array:
+    """Each number multiplied by about 1 +- width; zeros stay zero."""
+    return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
+
+
 def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: float) -> Candidate:
-    """Each number of the quadratic multiplied by about 1 +- width; zeros stay zero."""
-
-    def near(values: Array) -> Array:
-        return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
-
+    """The quadratic with each of its numbers multiplied by about 1 +- width."""
+    near = partial(_near, rng, width)
     eigenvalues, slope = near(candidate.eigenvalues), near(candidate.slope)
     return replace(
         candidate,
@@ -239,6 +227,22 @@ def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: 
         slope=slope - slope.mean(0),
         sigma=float(near(np.array(candidate.sigma))),
     )
+
+
+def of_one_hessian(candidate: Candidate) -> Candidate:
+    """All clients with the Hessian of the first."""
+    eigenvalues, angle = (np.repeat(values[:1], len(values), 0) for values in (candidate.eigenvalues, candidate.angle))
+    return replace(candidate, eigenvalues=eigenvalues / np.abs(eigenvalues).max(), angle=angle)
+
+
+def largest_by(name: str) -> Callable[[Compiled, Mapping[str, float], int], float | None]:
+    """The largest step size of this name that all conditions admit, numerically; None where none limits it."""
+
+    def largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:
+        found = largest_step(bound, name, {"R": float(rounds), **values})
+        return found if np.isfinite(found) else None
+
+    return largest
 
 
 def jumps(rng: np.random.Generator, M: int, least: float) -> Jumps:
@@ -259,11 +263,8 @@ def jumps(rng: np.random.Generator, M: int, least: float) -> Jumps:
 
 
 def jumps_varied(rng: np.random.Generator, candidate: Jumps, width: float, least: float) -> Jumps:
-    """Each number multiplied by about 1 +- width; zeros stay zero."""
-
-    def near(values: Array) -> Array:
-        return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
-
+    """The functions with each of their numbers multiplied by about 1 +- width."""
+    near = partial(_near, rng, width)
     curvatures = np.clip(near(candidate.curvatures), least, None)
     return replace(
         candidate,
@@ -279,7 +280,7 @@ def _tightest_points(compiled: Compiled, family: Candidates, candidate: Candidat
     if isinstance(problem, Quadratic) and problem.least_curvature < min(family.least, 0):
         return  # rounding to three decimals has made a convex client concave
     try:
-        for arena in as_stated(statement, family.arena(statement.id, candidate)):
+        for arena in arenas.as_stated(statement, family.arena(statement.id, candidate)):
             found = _tightest_point(compiled, family, candidate, replace(arena, changed=statement))
             if found is not None:
                 yield found
@@ -288,14 +289,14 @@ def _tightest_points(compiled: Compiled, family: Candidates, candidate: Candidat
 
 
 def _tightest_point(
-    compiled: Compiled, family: Candidates, candidate: Candidate | Jumps, arena: Arena
+    compiled: Compiled, family: Candidates, candidate: Candidate | Jumps, arena: arenas.Arena
 ) -> Tightest | None:
     """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
     statement, problem, symbols = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
     claim = statement.claim_of(Bound)
-    values, phi = constants_of(arena), regularisation(arena)
-    if fixes_step(statement):
-        steps, _ = steps_of(arena)
+    values, phi = arenas.constants_of(arena), arenas.regularisation(arena)
+    if arenas.fixes_step(statement):
+        steps, _ = arenas.steps_of(arena)
     else:
         largest = family.largest(compiled, values, family.rounds)
         if largest is None:
@@ -303,7 +304,7 @@ def _tightest_point(
         steps = largest * _FRACTIONS
     name, factor = bounded(statement.paper, claim)
     quantity = quantities(statement.paper)[name]
-    eta = learning_rate(statement, steps, **symbols.symbols(problem))
+    eta = arenas.learning_rate(statement, steps, **symbols.symbols(problem))
     exactly: Callable[..., Any] = expectation if isinstance(problem, Quadratic) else exact_run
     runs = exactly(
         problem if phi is None else Regularised(problem, phi),
@@ -311,7 +312,7 @@ def _tightest_point(
         rounds=family.rounds,
         x0=_X0,
         record=(quantity.recorded,),
-        average=weight_ratio(statement, steps, **values),
+        average=arenas.weight_ratio(statement, steps, **values),
     )
     if runs is None:
         return None
@@ -320,9 +321,9 @@ def _tightest_point(
     if quantity.over == "smallest":
         measured = np.minimum.accumulate(measured, axis=1)
     elif quantity.over == "mean":
-        measured = mean_before(measured)
+        measured = arenas.mean_before(measured)
     beginning, measured = measured[:, :1], measured[:, 1:]
-    bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
+    bound = arenas.bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
     value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value / factor, bound.admissible))
     inside = admissible & (measured > _NOTHING * beginning)
     room = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
@@ -338,17 +339,9 @@ def _tightest_point(
         e = int(gone.any(1).argmax())
         diverged = int(gone[e].argmax()) + 1
         i = max(diverged - 2, 0)
-    return Tightest(
-        float(ratio[e, i]),
-        candidate,
-        arena,
-        float(steps[e]),
-        i + 1,
-        float(measured[e, i]),
-        float(value[e, i]),
-        diverged,
-        rounding=_rounding(problem, quantity.recorded, float(measured[e, i])),
-    )
+    found, step, at_it, bounded_by = (float(x) for x in (ratio[e, i], steps[e], measured[e, i], value[e, i]))
+    rounding = _rounding(problem, quantity.recorded, at_it)
+    return Tightest(found, candidate, arena, step, i + 1, at_it, bounded_by, diverged, rounding=rounding)
 
 
 def _rounding(problem: Problem, recorded: str, measured: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any
@@ -97,6 +97,11 @@ def fraction(q: Any) -> Fraction:
     return Fraction(int(q.numerator), int(q.denominator))
 
 
+def rational(q: Any) -> sympy.Rational:
+    """A rational number of sympy from a fraction of Python or gmpy2."""
+    return sympy.Rational(int(q.numerator), int(q.denominator))
+
+
 def number(expression: sympy.Basic, case: Case) -> Any:
     """An expression's value: a fraction, a vector, or, if it contains square roots, a float.
 
@@ -152,8 +157,9 @@ def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERA
         for side in sides(formulas, case.values, case.law):
             count += 1
             if not side.excess <= within:
+                found = false(case.where, side, where=case.where)
                 numbers = {name: value for name, value in case.values.items() if isinstance(value, float)}
-                return failed(case.where, side, numbers)
+                return replace(found, witness={**found.witness, **numbers})
             tightest = max(tightest, 0.0 if side.equality else side.ratio)
     sharp = (
         f": the left side is at most {tightest:.6g} times the right one" if tightest else f", equal within {within:g}"
@@ -161,11 +167,10 @@ def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERA
     return Verdict(Status.TESTED, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
 
 
-def failed(where: str, side: Sides, also: Mapping[str, Any] | None = None) -> Verdict:
-    """The verdict on a relation that is false in a case; `also` joins the witness."""
-    left, right = (np.asarray(q).tolist() for q in (side.left, side.right))
-    witness = {"where": where, "left": left, "right": right, **(also or {})}
-    return Verdict(Status.REFUTED, f"{where}: {side.says} is false", witness=witness)
+def false(at: str, side: Sides, /, **witness: Any) -> Verdict:
+    """The verdict on a relation that is false in a case, with this witness and both sides."""
+    sides = {name: np.asarray(q).tolist() for name, q in (("left", side.left), ("right", side.right))}
+    return Verdict(Status.REFUTED, f"{at}: {side.says} is false", witness={**witness, **sides})
 
 
 def _exact(left: Any, right: Any) -> bool:
@@ -207,7 +212,3 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
     kind = "exact comparisons" if exact else "comparisons in floating point"
     sharp = f": the left side is at most {tightest:.6g} times the right one" if tightest else ""
     return Verdict(Status.TESTED, f"{family}, {count} {kind}{sharp}", slack=1 / tightest if tightest else None)
-
-
-__all__ = ["ROUNDING", "Case", "ExactVector", "Operator", "Root", "compared", "failed", "fraction", "met", "number",
-           "relations", "root", "told"]  # fmt: skip

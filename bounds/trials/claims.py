@@ -6,7 +6,7 @@ is the quantity plus the size of the terms with a minus sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -20,7 +20,7 @@ from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Bound, Claim, Relations, Statement, defined, formulas
+from fedtheory.theory.statement import Bound, Claim, Condition, Relations, Statement, defined, formulas
 
 Number = Any  # a Fraction, or a float in a search
 T = TypeVar("T")
@@ -115,6 +115,7 @@ class NumericCondition(NamedTuple):
     left: Function
     right: Function
     sign: Literal["<=", "<", "=="]
+    symbols: frozenset[str]
 
     def holds(self, known: Mapping[str, Number], room: Number = 0) -> bool:
         """Whether it holds exactly, or, for floats, with room for rounding."""
@@ -130,7 +131,7 @@ def condition(relation: Relational) -> NumericCondition:
     Raises ValueError for another sign, and for roots where a side may be negative.
     """
     if relation in (sympy.true, sympy.false):  # by a definition of what it is about
-        return NumericCondition(lambda known: int(relation == sympy.false), lambda known: 0, "<=")
+        return NumericCondition(lambda known: int(relation == sympy.false), lambda known: 0, "<=", frozenset())
     turned = relation if relation.rel_op in ("<=", "<", "==") else relation.reversed
     left, right, sign = turned.lhs, turned.rhs, turned.rel_op
     if sign not in ("<=", "<", "=="):
@@ -142,7 +143,7 @@ def condition(relation: Relational) -> NumericCondition:
             raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
         order = lcm(*(int(e.q) for e in exponents))
         left, right = (sympy.expand_power_base(side**order, force=True) for side in (left, right))
-    return NumericCondition(exact(left), exact(right), sign)
+    return NumericCondition(exact(left), exact(right), sign, frozenset(s.name for s in relation.free_symbols))
 
 
 class Inequality(NamedTuple):
@@ -179,9 +180,10 @@ def _sides(
         yield says, defined(quantity, where), [defined(t, where) for t in terms], sign in ("=", "==")
 
 
-def symbols_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
-    """The names of the symbols in a claim's formulas, with definitions substituted."""
-    return {s.name for e in formulas(claim) for s in defined(e, where).free_symbols}
+def symbols_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr], when: Iterable[Condition] = ()) -> set[str]:
+    """The names of the symbols in a claim's formulas and in conditions, with definitions substituted."""
+    every = (*formulas(claim), *(condition.relation for condition in when))
+    return {s.name for e in every for s in defined(e, where).free_symbols}
 
 
 def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality]:
@@ -194,6 +196,14 @@ def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list
         symbols = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
         found.append(Inequality(says, exact(quantity), *both, equality, symbols))
     return found
+
+
+def further_inequalities(
+    statement: Statement, where: Mapping[sympy.Symbol, sympy.Expr], known: Collection[str]
+) -> tuple[Inequality, ...]:
+    """The inequalities of the statement's further claims whose symbols are all known."""
+    claims = [c for c in statement.also if isinstance(c, Bound | Relations) and symbols_of(c, where) <= {*known}]
+    return tuple(i for claim in claims for i in inequalities(claim, where))
 
 
 def balance(i: Inequality, values: Mapping[str, Number]) -> Balance:

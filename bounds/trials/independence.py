@@ -37,6 +37,3 @@ def check(statement: Statement, full: bool = False) -> Verdict:
             return Verdict(Status.REFUTED, f"{says} {what}", witness={"s, noise": str(outcomes)})
     told = ", ".join(says for says, (_, expected) in _LAWS.items() if not expected)
     return Verdict(Status.TESTED, f"met by independent signs of two clients; not met by {told}")
-
-
-__all__ = ["check"]

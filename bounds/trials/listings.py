@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from math import floor
 from operator import add, mul, sub, truediv
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -311,6 +311,17 @@ class Executor:
         return self.oracle(self.client(g.client, at), self.of(g.point, at), self.round(at), step)
 
 
+T = TypeVar("T")
+
+
+def executed(machine: Callable[[], T], run: object) -> T | Verdict:
+    """The machine after the run, or the verdict on a listing that cannot be executed."""
+    try:
+        return machine()
+    except (Undefined, Unreadable) as error:
+        return stopped(run, error)
+
+
 def stopped(run: object, error: ValueError) -> Verdict:
     """The verdict on a listing that cannot be executed."""
     if isinstance(error, Unreadable):
@@ -351,29 +362,46 @@ class KnownDraws:
         """The gradient of client 1..M at x."""
         return np.asarray(cast(Quadratic, self.problem).local_gradient(x[None, None], np.array([client - 1]))[0, 0])
 
-    def implemented(self, algorithm: Any) -> list[tuple[Array, Memory]]:
-        """The model and the memory of an algorithm of `simulations`, before round 0 and after every round."""
+    def models(self, algorithm: Any, watch: Callable[..., None] = lambda *_: None) -> list[Array]:
+        """The models of an algorithm of `simulations`, before round 0 and after every round."""
+        return [x for x, _ in self.implemented(algorithm, watch)]
+
+    def implemented(self, algorithm: Any, watch: Callable[..., None] = lambda *_: None) -> list[tuple[Array, Memory]]:
+        """The models, each with the memory of the algorithm."""
         found: list[tuple[Array, Memory]] = [(self.start, {})]
         eta, memory = np.full((1, 1, 1), self.eta), Memory()
         for r in range(self.rounds):
             x = found[-1][0][None, None]
-            x = algorithm.round(self.problem, x, eta, self.draws(r), lambda *_: None, memory)
+            x = algorithm.round(self.problem, x, eta, self.draws(r), watch, memory)
             found.append((x[0, 0], {name: kept[0, 0] for name, kept in memory.items()}))
         return found
 
 
-def difference(states: Iterable[tuple[str, int, Vector]], implemented: Sequence[tuple[Array, Memory]],
-               model: str) -> tuple[str, int, Vector, Vector] | None:  # fmt: skip
-    """The first (variable, round, value, expected value) where a listing and an implementation differ.
+def difference(
+    run: KnownDraws, algorithm: Any, states: Iterable[tuple[str, int, Vector]],
+    implemented: Sequence[tuple[Array, Memory]], model: str, first: int = 0, **settings: Any,
+) -> Verdict | None:  # fmt: skip
+    """The verdict on a listing that differs from an implementation in a run; None for one that does not.
 
     states  (variable, number of rounds done, value); `model` is the model's name, all others are memories, which begin at 0
+    first   the number of rounds done after round 0
     """
     for name, r, value in states:
         x, memory = implemented[r]
         expected = x if name == model else memory.get(name, np.zeros_like(value))
         if not np.abs(value - expected).max() <= ROUNDING:
-            return name, r, value, expected
+            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, **settings, "round": r - first,
+                       f"{name} of the listing": value.tolist(),
+                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r - first}", witness=witness)
     return None
+
+
+def first_apart(one: Sequence[Vector], other: Sequence[Vector]) -> int | None:
+    """The first place at which two series of vectors differ; None if there is none."""
+    return next(
+        (r for r, (a, b) in enumerate(zip(one, other, strict=True)) if not np.abs(a - b).max() <= ROUNDING), None
+    )
 
 
 @dataclass(frozen=True)
@@ -391,6 +419,12 @@ class Parabola:
 def parabolas(*curvature_and_minimiser: tuple[Any, Any]) -> tuple[Parabola, ...]:
     """Parabolas by their curvatures and minimisers."""
     return tuple(Parabola(Fraction(h), Fraction(a)) for h, a in curvature_and_minimiser)
+
+
+def mean_of(clients: Sequence[Parabola]) -> Parabola:
+    """The mean of the functions, up to a constant."""
+    h = mean(p.curvature for p in clients)
+    return Parabola(h, mean(p.curvature * p.minimiser for p in clients) / h)
 
 
 def described(clients: Iterable[Parabola]) -> dict[str, str]:
@@ -437,11 +471,8 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
         except (Undefined, Unreadable) as error:
             unread.append(f"the lines are not compared with {name}: {error}")
             continue
-        code = [x for x, _ in run.implemented(own)]
-        r = next(
-            (r for r, (a, b) in enumerate(zip(printed, code, strict=True)) if not np.abs(a - b).max() <= ROUNDING), None
-        )
-        if r is None:
+        code = run.models(own)
+        if (r := first_apart(printed, code)) is None:
             return Verdict(Status.TESTED, f"the lines, executed on three quadratics, make the models of {name}")
         differs.append(f"after round {r} the lines have {model} = {printed[r]}, the round of {name} has {code[r]}")
     if unread:

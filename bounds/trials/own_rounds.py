@@ -19,9 +19,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from fedtheory.bounds.trials.claims import SQUARED, NumericCondition, balance, condition, inequalities
+from fedtheory.bounds.quantities import Quantity
+from fedtheory.bounds.trials.claims import SQUARED, balance, condition, inequalities
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
-from fedtheory.bounds.worst_cases import STEPS, letters_of_settings, readable
+from fedtheory.bounds.worst_cases import CONVEX, STEPS, letters_of_settings, readable
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
@@ -30,7 +31,6 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Statement, defined
 
-Quantity = Callable[[Trace], Any]
 _DRAWS = 6  # of noise in an instance
 _ONE, _HALF, _TENTH = Fraction(1), Fraction(1, 2), Fraction(1, 10)
 
@@ -180,7 +180,8 @@ class OwnRounds:
         L = max(map(abs, r.curvatures)) or _ONE
 
         def admits(step: Fraction) -> bool:
-            return all(_holds(one, known | {"eta": step / L}) for one in to.conditions)
+            at = known | {"eta": step / L}  # quantities of the round have no numbers before the step size is chosen
+            return all(one.holds(at) for one in to.conditions if one.symbols <= at.keys())
 
         for above, step in pairwise((_CANDIDATES[0], *_CANDIDATES)) if limited else ():
             if admits(step):
@@ -219,11 +220,8 @@ class OwnRounds:
         )
         if "clients" not in to.concepts.values():  # a paper about one machine
             curvatures = [(1,), (_TENTH,), *([] if to.bounded else [(-1,)])]
-        slopes: dict[int, list[tuple[int, ...]]] = {
-            1: [(0,)],
-            2: [(0, 0), (1, -1), (4, -4)],
-            3: [(0, 0, 0), (1, 1, -2)],
-        }
+        slopes: dict[int, list[tuple[int, ...]]]
+        slopes = {1: [(0,)], 2: [(0, 0), (1, -1), (4, -4)], 3: [(0, 0, 0), (1, 1, -2)]}
         for h in curvatures:
             M = len(h)
             samples: list[int | None] = [M, 1] if "S" in self.settings and "S" in to.symbols else [None]
@@ -287,11 +285,7 @@ class OwnRounds:
         """All that a person needs to recompute an instance."""
         functions = [_function(*one) for one in zip(r.h, r.b, r.bend or (Fraction(0),) * r.M, strict=True)]
         found: dict[str, Any] = {f"F_{m + 1}(y)": text for m, text in enumerate(functions)}
-        found |= {
-            "x": str(r.x),
-            "x*": "0",
-            **{name: str(value) for name, value in (self.chosen | dict(r.settings)).items()},
-        }
+        found |= {"x": str(r.x), "x*": "0"} | {n: str(value) for n, value in (self.chosen | dict(r.settings)).items()}
         found["eta"] = str(self.admissible(r, to))
         found |= {n: str(v) for n, v in self.constants(r, to).items() if n in ("L", "mu", "beta")}
         return found | ({"sigma": str(r.sigma), "noise": r.law} if r.sigma else {"sigma": "0"})
@@ -302,11 +296,8 @@ class OwnRounds:
         return ", ".join([f"M = {r.M}", *(f"{name} = {value}" for name, value in counts.items())])
 
 
-_CONVEX = {
-    Property.CONVEX, Property.STRONGLY_CONVEX, Property.CONVEX_MEAN, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK
-}  # fmt: skip
 _OF_STAR = {"gap", "gap_next", "dist2", "dist2_next"}  # they have a meaning only where F has a minimiser
-_BOUNDED_BELOW = {*_CONVEX, Property.MINIMISER, Property.BOUNDED_BELOW}
+_BOUNDED_BELOW = {*CONVEX, Property.MINIMISER, Property.BOUNDED_BELOW}
 _BOUNDED_BY = {
     "smoothness": {Property.SMOOTH, Property.SMOOTH_ABOVE, Property.SMOOTH_MEAN, Property.SMOOTH_SAMPLES},
     "strong convexity": {Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK},
@@ -323,13 +314,6 @@ def _between(low: Fraction, high: Fraction) -> list[Fraction]:
     found = {Fraction(n, d) for d in range(1, 13) for n in range(int(low * d), int(high * d) + 1)}
     found |= {Fraction(1, d) for d in range(13, 513)} | {low + (high - low) * k / 8 for k in range(1, 8)}
     return sorted(one for one in found if low < one < high)
-
-
-def _holds(one: NumericCondition, known: Mapping[str, Any]) -> bool:
-    try:
-        return one.holds(known)
-    except ValueError:  # about a quantity of the round, which has no number before the step size is chosen
-        return True
 
 
 def _fractions(numbers: Iterable[Any]) -> tuple[Fraction, ...]:
@@ -401,6 +385,3 @@ def _trace(algorithm: Algorithm, r: OwnInstance, eta: Fraction, order: tuple[int
 
     plain = made(0)
     return made(len(plain.steps)) if r.sigma else plain
-
-
-__all__ = ["OwnInstance", "OwnRounds"]

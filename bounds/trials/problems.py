@@ -6,7 +6,7 @@ constants, and on some problem no smaller constant is enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
@@ -56,18 +56,32 @@ def points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
     ]
 
 
-def quadratic_example(problem: Quadratic, seed: int) -> Example:
-    """A quadratic with seeded pairs, and pairs along the eigenvectors of the H_m, which attain L and mu."""
-    clients = [
+def objective(problem: Problem) -> ValueAndGradient:
+    """F of a problem."""
+    return ValueAndGradient(lambda x: float(problem.value(x)), problem.full_gradient)
+
+
+def quadratic_clients(problem: Quadratic) -> list[ValueAndGradient]:
+    """The clients of a quadratic."""
+    return [
         ValueAndGradient(
             partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b)
         )
         for H, b in zip(problem.H, problem.b, strict=True)
     ]
+
+
+def alone(problem: Logistic, rows: Any) -> Logistic:
+    """The problem of a single client with these samples of a problem's data."""
+    own = replace(problem.dataset, features=problem.dataset.features[rows], labels=problem.dataset.labels[rows])
+    return type(problem)(own, Partition((np.arange(len(rows)),), "one client"), problem.regularisation)
+
+
+def quadratic_example(problem: Quadratic, seed: int) -> Example:
+    """A quadratic with seeded pairs, and pairs along the eigenvectors of the H_m, which attain L and mu."""
     vectors = [v for H in problem.H for v in np.linalg.eigh(H)[1].T[[0, -1]]]
     pairs = [*points(problem.d, seed), *((v, 0 * v) for v in vectors)]
-    mean = ValueAndGradient(lambda x: float(problem.value(x)), problem.full_gradient)
-    return Example(problem.name, problem.constants, mean, clients, pairs)
+    return Example(problem.name, problem.constants, objective(problem), quadratic_clients(problem), pairs)
 
 
 def _function_example(h: Function, seed: int) -> Example:
@@ -87,12 +101,7 @@ def logistic() -> Logistic:
 @cache
 def logistic_clients() -> tuple[ValueAndGradient, ...]:
     """The clients of `logistic`, each computed by a logistic regression on its own samples only."""
-    whole, found = logistic(), []
-    for rows in whole.partition.clients:
-        own = replace(whole.dataset, features=whole.dataset.features[rows], labels=whole.dataset.labels[rows])
-        alone = Logistic(own, Partition((np.arange(len(rows)),), "one client"), whole.regularisation)
-        found.append(ValueAndGradient(partial(lambda problem, x: float(problem.value(x)), alone), alone.full_gradient))
-    return tuple(found)
+    return tuple(objective(alone(logistic(), rows)) for rows in logistic().partition.clients)
 
 
 @cache
@@ -103,17 +112,35 @@ def examples() -> tuple[Example, ...]:
         for seed, (mu, delta) in enumerate(((0.1, 0.3), (0.0, 0.2), (-0.2, 0.4)))
     ]
     functions = [huber(2), hinge(2), logcosh(2), ripple(2), beside(dip(1), huber(1))]
-    problem = logistic()
-    mean = ValueAndGradient(lambda x: float(problem.value(x)), problem.full_gradient)
-    regression = Example(problem.name, problem.constants, mean, logistic_clients(), points(problem.d, 3, 2))
+    whole = logistic()
     return (
         *(quadratic_example(q, seed) for seed, q in enumerate(quadratics)),
         *(_function_example(h, seed) for seed, h in enumerate(functions)),
-        regression,
+        Example(whole.name, whole.constants, objective(whole), logistic_clients(), points(whole.d, 3, 2)),
     )
 
 
 FAMILY = "quadratics (d = 4, M = 4; strongly convex, flat, indefinite), huber, hinge, logcosh, ripple, dip, logistic"
+
+
+CONVEX = f"the convex ones of {FAMILY}"
+
+
+def convex_examples() -> list[Example]:
+    """Those whose clients are convex."""
+    return [g for g in examples() if g.constants["curvature"] >= -1e-12]
+
+
+def at_pairs(
+    client: str, x: str, y: str, several: Iterable[Example], both_ways: bool = False, **constants: str
+) -> Iterator[Case]:
+    """Every client of these examples at every pair of points, with certified constants, by the letters of a paper."""
+    for g in several:
+        numbers = {letter: float(g.constants[name]) for letter, name in constants.items()}
+        for m, f in enumerate(g.clients, 1):
+            for one, two in g.pairs:
+                for u, v in ((one, two), (two, one))[: 1 + both_ways]:
+                    yield Case(f"{g.name}, client {m}", {client: f, x: u, y: v, **numbers})
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +201,13 @@ def samples(symbol: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
         for x, _ in points(problem.d, m, 1)[1:]:
             values = {"F_m": client, "x": x, **symbol(problem)}
             yield Case(f"{problem.name}, client {m + 1}", values, _law(problem, m, x, rows))
+
+
+def in_letters(place: Case, client: str, point: str, gradient: str, **numbers: float) -> Case:
+    """A case of `samples` by the letters of a paper, with the stochastic gradients at the point and these numbers."""
+    x = place.values["x"]
+    law = [(p, {gradient: drawn["f_m"].gradient(x)}) for p, drawn in place.law]
+    return Case(place.where, {client: place.values["F_m"], point: x, **numbers}, law)
 
 
 SAMPLES = (

@@ -49,7 +49,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
 }
 # Concept -> the name that `fedtheory.simulations.start` gives it
-_AT_START = {
+AT_START = {
     "initial distance": "D",
     "squared initial distance": "d0",
     "initial gap": "A",
@@ -57,14 +57,14 @@ _AT_START = {
     "norm of the minimiser": "w_star_norm",
 }
 # Concept -> the name that `start_of_clients` gives it
-_OF_CLIENTS = {
+OF_CLIENTS = {
     "heterogeneity at the start": "het_start",
     "gaps of the clients at the start": "fj_gap_mean",
     "squared distances to the clients' minimisers": "dist_sq_mean",
     "gap between the minimum and those of the clients": "Gamma",
 }
 # Concept -> the certified constant of a problem
-_CONSTANTS = {
+CONSTANTS = {
     "smoothness": "L",
     "strong convexity": "mu",
     "gradient noise": "sigma",
@@ -75,7 +75,7 @@ _CONSTANTS = {
 }
 
 
-def _by_letter(paper: str, of: Mapping[str, T]) -> dict[str, T]:
+def by_letter(paper: str, of: Mapping[str, T]) -> dict[str, T]:
     """What the paper's letters stand for, by their concepts."""
     symbols = catalogue.paper(paper).symbols.values()
     return {s.name: of[s.concept] for s in symbols if s.concept is not None and s.concept in of}
@@ -83,22 +83,7 @@ def _by_letter(paper: str, of: Mapping[str, T]) -> dict[str, T]:
 
 def quantities(paper: str) -> Mapping[str, Quantity]:
     """The quantities that the paper's bounds are about, by its letters: the common ones, and the paper's own."""
-    return {**_by_letter(paper, QUANTITIES), **papers.quantities(paper)}
-
-
-def at_start(paper: str) -> Mapping[str, str]:
-    """The paper's letters for numbers of the starting point, with their names in `fedtheory.simulations.start`."""
-    return _by_letter(paper, _AT_START)
-
-
-def of_clients(paper: str) -> Mapping[str, str]:
-    """The paper's letters for numbers of the clients at the start, with their names in `start_of_clients`."""
-    return _by_letter(paper, _OF_CLIENTS)
-
-
-def constants(paper: str) -> Mapping[str, str]:
-    """The paper's letters for certified constants of a problem, with their names there."""
-    return _by_letter(paper, _CONSTANTS)
+    return {**by_letter(paper, QUANTITIES), **papers.quantities(paper)}
 
 
 def bounded(paper: str, claim: Bound) -> tuple[str, float]:
@@ -111,6 +96,3 @@ def bounded(paper: str, claim: Bound) -> tuple[str, float]:
     if name not in quantities(paper):
         raise ValueError(f"left side {claim.quantity}: expected a number times one of {', '.join(quantities(paper))}")
     return str(name), float(factor)
-
-
-__all__ = ["Quantity", "at_start", "bounded", "constants", "of_clients", "quantities"]

@@ -11,15 +11,16 @@ The need is the quantity plus the size of the terms with a minus sign.  The slac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fedtheory.bounds.trials.claims import Balance, Inequality, NumericCondition, not_assumed
+from fedtheory.bounds.trials.claims import Balance, Inequality, NumericCondition, not_assumed, symbols_of
 from fedtheory.simulations.exact.rational import Fraction
-from fedtheory.theory.statement import Statement, Status, Verdict
+from fedtheory.theory.statement import NO_CLAIM, Bound, Relations, Statement, Status, Verdict
 
 Instance = TypeVar("Instance")
 
@@ -40,6 +41,14 @@ class Form:
     conditions: tuple[NumericCondition, ...] = ()
     symbols: frozenset[str] = frozenset()
     factors: Mapping[str, Fraction] = field(default_factory=dict)
+
+
+def searchable(statement: Statement, known: Collection[str], constants: Collection[str]) -> bool:
+    """Whether the statement claims something about more than constants, and all its symbols are known."""
+    claim, where = statement.claim, dict(statement.where)
+    if not isinstance(claim, Bound | Relations) or statement.kind in (*NO_CLAIM, "algorithm"):
+        return False
+    return not symbols_of(claim, where) <= {*constants} and symbols_of(claim, where, statement.when) <= {*known}
 
 
 OfPaper = TypeVar("OfPaper", bound=Form)
@@ -155,9 +164,6 @@ class PaperRounds(Generic[Instance, OfPaper]):
                     break
         return at, found
 
-    def _violated(self, instance: Instance, form: OfPaper, further: bool) -> Occurrence | None:
-        return next((case for case in self.cases(instance, form, further) if not case.balance.holds), None)
-
     def _refuted(self, instance: Instance, form: OfPaper, further: bool) -> Verdict:
         """Refuted, with the simplest violating instance that can be reached from a violating one."""
         found: tuple[Instance, Occurrence] | None = next(self._violations([instance], form, further))
@@ -178,9 +184,5 @@ class PaperRounds(Generic[Instance, OfPaper]):
         self, instances: Iterable[Instance], form: OfPaper, further: bool
     ) -> Iterator[tuple[Instance, Occurrence]]:
         for instance in instances:
-            case = self._violated(instance, form, further)
-            if case is not None:
-                yield instance, case
-
-
-__all__ = ["Form", "Occurrence", "PaperRounds", "Tightness", "ratio"]
+            violated = (case for case in self.cases(instance, form, further) if not case.balance.holds)
+            yield from ((instance, case) for case in islice(violated, 1))

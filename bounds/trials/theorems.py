@@ -15,20 +15,7 @@ from fedtheory import plugins
 from fedtheory.bounds import papers
 from fedtheory.bounds.defaults import algorithm_of
 from fedtheory.bounds.evaluation import ConditionViolated, parameters
-from fedtheory.bounds.trials.arena import (
-    ROUNDING,
-    Arena,
-    Given,
-    admissible_steps,
-    bound_at,
-    build,
-    constants_of,
-    fixes_step,
-    learning_rate,
-    letters_in,
-    step_symbol,
-    steps_of,
-)
+from fedtheory.bounds.trials import arena as arenas
 from fedtheory.bounds.trials.quantities import QUANTITIES
 from fedtheory.bounds.worst_cases import letters_of_settings
 from fedtheory.simulations import NoSuchConstant
@@ -61,7 +48,7 @@ class Theorem:
     """
 
     statement: Statement
-    arena: Arena | None = None
+    arena: arenas.Arena | None = None
     step: float | None = None
     value: float | None = None
     why: str = ""
@@ -88,17 +75,17 @@ def theorems(
     """
     found = []
     for id_, tested in about(algorithm).items():
-        arena = Arena(id_, problem.name, problem, algorithm, rounds, x0, seeds, (1.0,), _given(tested))  # type: ignore[arg-type]
+        arena = arenas.Arena(id_, problem.name, problem, algorithm, rounds, x0, seeds, (1.0,), _given(tested))  # type: ignore[arg-type]
         found.append(theorem(arena, tested, eta))
     return found
 
 
-def theorem(arena: Arena, tested: Sequence[Arena], eta: float | None = None) -> Theorem:
+def theorem(arena: arenas.Arena, tested: Sequence[arenas.Arena], eta: float | None = None) -> Theorem:
     """The theorem of an arena at its best step size, or at this learning rate; or why it does not apply.
 
     tested  the arenas of its paper that test it
     """
-    statement, algorithm, problem = arena.stated, arena.algorithm(eta=1.0), build(arena.problem)
+    statement, algorithm, problem = arena.stated, arena.algorithm(eta=1.0), arenas.build(arena.problem)
     try:
         why = _unlike(statement, algorithm, problem, tested) or _unmet(statement, algorithm, problem)
         return Theorem(statement, why=why) if why else _at_best(arena, eta)
@@ -106,14 +93,14 @@ def theorem(arena: Arena, tested: Sequence[Arena], eta: float | None = None) -> 
         return Theorem(statement, why=str(error).removeprefix(f"{statement.id}: "))
 
 
-def about(algorithm: Algorithm) -> dict[str, list[Arena]]:
+def about(algorithm: Algorithm) -> dict[str, list[arenas.Arena]]:
     """The bounds on runs of this algorithm, with the arenas that test them, of its own paper and of papers outside.
 
     A printed bound that was corrected, and a sharper one, are left out.
     """
     kind, module = type(algorithm), type(algorithm).__module__
     own = plugins.home(module) or module.rpartition(".")[2]
-    found: dict[str, list[Arena]] = {}
+    found: dict[str, list[arenas.Arena]] = {}
     for paper in dict.fromkeys([*([own] if own in catalogue.names() else []), *plugins.packages()]):
         for arena in papers.arenas(paper):
             if type(arena.algorithm(eta=1.0)) is kind:
@@ -135,20 +122,20 @@ def _of_runs(paper: str) -> Iterator[Statement]:
             yield statement
 
 
-def _given(arenas: Sequence[Arena]) -> Given:
+def _given(tested: Sequence[arenas.Arena]) -> arenas.Given:
     """The symbols that all arenas of a statement give alike; counts come from problem and algorithm."""
-    symbols = (s for arena in arenas[:1] for s in catalogue.paper(arena.stated.paper).symbols.values())
+    symbols = (s for arena in tested[:1] for s in catalogue.paper(arena.stated.paper).symbols.values())
     counts = {s.name for s in symbols if s.concept in _COUNTS}
-    every = [{name: value for name, value in arena.given if name not in counts} for arena in arenas]
+    every = [{name: value for name, value in arena.given if name not in counts} for arena in tested]
     names = dict.fromkeys(name for one in every for name in one)
     values = {name: [one.get(name) for one in every] for name in names}
     return tuple((name, own[0]) for name, own in values.items() if len(set(map(repr, own))) == 1)  # type: ignore[misc]
 
 
-def _unlike(statement: Statement, algorithm: Algorithm, problem: Problem, tested: Sequence[Arena]) -> str:
+def _unlike(statement: Statement, algorithm: Algorithm, problem: Problem, tested: Sequence[arenas.Arena]) -> str:
     """A setting of the algorithm that the theorem is not about; empty if there is none."""
     few = tested[:_FEW]
-    everyone = all(a.algorithm(eta=1.0).participants(p) == p.M for a in few for p in [build(a.problem)])
+    everyone = all(a.algorithm(eta=1.0).participants(p) == p.M for a in few for p in [arenas.build(a.problem)])
     S = algorithm.participants(problem)
     if few and everyone and S < problem.M and "sampled clients" not in {s.concept for s in parameters(statement)}:
         return f"it is about rounds in which all clients take part; here {S} of {problem.M} do"
@@ -206,25 +193,25 @@ def _unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
     return ""
 
 
-def _at_best(arena: Arena, eta: float | None) -> Theorem:
+def _at_best(arena: arenas.Arena, eta: float | None) -> Theorem:
     """The theorem at the learning rate, or at its best one.
 
     Raises NoSuchConstant, ConditionViolated, ValueError where it does not apply.
     """
-    statement, name, R = arena.stated, step_symbol(arena.stated), float(arena.rounds)
-    constants = constants_of(arena)
-    if fixes_step(statement):
-        steps, _ = steps_of(arena)
+    statement, name, R = arena.stated, arenas.step_symbol(arena.stated), float(arena.rounds)
+    constants = arenas.constants_of(arena)
+    if arenas.fixes_step(statement):
+        steps, _ = arenas.steps_of(arena)
         high = float(steps[0])
     else:
-        low, high = admissible_steps(statement, R=R, **constants)
+        low, high = arenas.admissible_steps(statement, R=R, **constants)
         steps = np.geomspace(max(low, _SMALLEST * high), high, _STEPS)
         if eta is not None:
-            step = float(eta / learning_rate(statement, np.array(1.0), **letters_in(arena)))
-            if not low * (1 - ROUNDING) <= step <= high * (1 + ROUNDING):
+            step = float(eta / arenas.learning_rate(statement, np.array(1.0), **arenas.letters_in(arena)))
+            if not low * (1 - arenas.ROUNDING) <= step <= high * (1 + arenas.ROUNDING):
                 raise ValueError(f"at eta = {eta:.4g} {name} = {step:.4g}; it admits {low:.4g} <= {name} <= {high:.4g}")
             steps = np.array([min(step, high)])
-    bound = bound_at(statement, steps, np.array(R), **constants)
+    bound = arenas.bound_at(statement, steps, np.array(R), **constants)
     values = np.where(np.broadcast_to(bound.admissible, steps.shape), np.broadcast_to(bound.value, steps.shape), np.inf)
     best = int(values.argmin())
     if not np.isfinite(values[best]):
@@ -238,8 +225,5 @@ def _at_best(arena: Arena, eta: float | None) -> Theorem:
 
 
 def _violations(statement: Statement, steps: np.ndarray, R: float, constants: Mapping[str, float]) -> list[str]:
-    found = bound_at(statement, np.array(steps[-1]), np.array(R), **constants)
+    found = arenas.bound_at(statement, np.array(steps[-1]), np.array(R), **constants)
     return found.violations or [f"it is {found.value} at every admissible step size"]
-
-
-__all__ = ["Theorem", "about", "theorem", "theorems"]

@@ -11,6 +11,12 @@ from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.kinked import Kinked
 from fedtheory.simulations.problems.quadratic import Quadratic, diagonal
 
+ALIKE = "quadratics, the same for all clients"
+TWINS = "clients curved along two lines that are close"
+KINKED = "a flat valley with a kink on each side"
+LOCAL = "on this problem more local steps help, which the rate does not claim"
+FAR = 100.0  # (F(x_0) - F_star) / epsilon of a start where the rate is strongly convex
+
 
 def signs(M: int) -> Array:
     """+1 and -1 in turn, (M,)."""
@@ -75,6 +81,3 @@ def start(problem: Quadratic | Kinked, gap: float, steep: float = 0.1) -> Array:
     shares[0] = 1 - shares[1:].sum()
     found: Array = vectors @ np.sqrt(2 * gap * shares / values)
     return found
-
-
-__all__ = ["alike", "kinked", "signs", "start", "twins"]

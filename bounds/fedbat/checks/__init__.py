@@ -3,8 +3,8 @@
 Operator.      Exact, over all outcomes at rational points.
 Updates.       The relations, with the symbols' values from runs with known draws.
 Algorithm 1.   Its lines are executed and compared with `fedtheory.simulations.algorithms.fedbat`; they are also run at the
-ends of the
-               parameters' range.  In (14) alpha_e of (10) is what is learned; as printed, (14) is undefined at the ends.
+               ends of the parameters' range.  In (14) alpha_e of (10) is what is learned; as printed, (14) is undefined
+               there.
 Assumptions.   They can be met, and with no smaller constant.
 Baselines.     The paper's sentences about them, compared with the implementations.
 """
@@ -19,11 +19,10 @@ from fedtheory.bounds.fedbat.checks.listings import listing
 from fedtheory.simulations.algorithms.fedbat import VARIANTS
 from fedtheory.theory.statement import Evidence, EvidenceKind, Statement, Verdict
 
-Check = Callable[[Statement, bool], Verdict]
 
-
-def _checks() -> list[tuple[str, EvidenceKind, Check]]:
-    return [
+def evidence() -> list[Evidence]:
+    """The checks of operator, updates, listing, assumptions and baselines."""
+    checks: list[tuple[str, EvidenceKind, Callable[[Statement, bool], Verdict]]] = [
         ("eq1", "run", assumptions.objective),
         ("eq2", "run", updates.aggregated),
         ("eq3", "run", updates.signs),
@@ -71,9 +70,5 @@ def _checks() -> list[tuple[str, EvidenceKind, Check]]:
         ("baseline.fedpaq", "run", baselines.quantised),
         ("baseline.bifl", "run", baselines.binary),
         ("baseline.bias_claim", "enumeration", operator.biased),
-    ]  # fmt: skip
-
-
-def evidence() -> list[Evidence]:
-    """The checks of operator, updates, listing, assumptions and baselines."""
-    return [Evidence(f"fedbat.{name}", kind, check) for name, kind, check in _checks()]
+    ]
+    return [Evidence(f"fedbat.{name}", kind, check) for name, kind, check in checks]

@@ -12,23 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from fedtheory.bounds.fedbat.checks.replay import clients_of, shares_of
+from fedtheory.bounds.fedbat.checks.replay import shares_of
+from fedtheory.bounds.trials import problems
 from fedtheory.bounds.trials.cases import Case, met
-from fedtheory.bounds.trials.problems import (
-    FAMILY,
-    SAMPLES,
-    ValueAndGradient,
-    examples,
-    logistic,
-    logistic_clients,
-    points,
-    samples,
-)
 from fedtheory.simulations.functions import Function, huber, logcosh
 from fedtheory.simulations.problems import Problem, start_of_clients
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
-from fedtheory.theory.statement import Relations, Statement, Verdict
+from fedtheory.theory.statement import Statement, Verdict
 
 # ------------------------------------------------------------------------------------------- (1), Gamma
 
@@ -47,27 +38,23 @@ def _quadratics() -> tuple[Quadratic, ...]:
 @cache
 def _regressions() -> tuple[Logistic, ...]:
     """Logistic regression, with equal weights and with weights by the number of samples."""
-    return logistic(), replace(logistic(), weights="sizes")
+    return problems.logistic(), replace(problems.logistic(), weights="sizes")
 
 
 def objective(statement: Statement, full: bool = False) -> Verdict:
     """(1): F of the problem, with its own weights, against the sum over its clients, each computed separately."""
-    problems: list[tuple[Any, list[ValueAndGradient]]] = [
-        *((q, clients_of(q)) for q in _quadratics()),
-        *((r, list(logistic_clients())) for r in _regressions()),
+    several: list[tuple[Any, list[problems.ValueAndGradient]]] = [
+        *((q, problems.quadratic_clients(q)) for q in _quadratics()),
+        *((r, list(problems.logistic_clients())) for r in _regressions()),
     ]
     places = (
-        Case(problem.name,
-              {"F": ValueAndGradient(lambda x, problem=problem: float(problem.value(x)), problem.full_gradient),  # type: ignore[misc]
-               "F_i": clients, "p": list(shares_of(problem)), "N": problem.M, "w": w})
-        for problem, clients in problems
-        for w, _ in points(problem.d, problem.M, 1)
-    )  # fmt: skip
-    return met(
-        statement.claim_of(Relations),
-        places,
-        "quadratics and logistic regression (breast_cancer), equal and unequal weights",
+        Case(problem.name, {"F": F, "F_i": clients, "p": list(shares_of(problem)), "N": problem.M, "w": w})
+        for problem, clients in several
+        for F in [problems.objective(problem)]
+        for w, _ in problems.points(problem.d, problem.M, 1)
     )
+    family = "quadratics and logistic regression (breast_cancer), equal and unequal weights"
+    return met(statement.claim, places, family)
 
 
 def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
@@ -80,11 +67,8 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
         places.append(_gamma(q, _least(*whole), own))
     for r in _regressions():
         places.append(_gamma(r, float(r.constants["F_star"]), list(r.client_minima[1].value)))
-    return met(
-        statement.claim_of(Relations),
-        places,
-        "random quadratics and logistic regression (breast_cancer), equal and unequal weights",
-    )
+    family = "random quadratics and logistic regression (breast_cancer), equal and unequal weights"
+    return met(statement.claim, places, family)
 
 
 def _least(H: Any, b: Any) -> float:
@@ -102,43 +86,24 @@ def _gamma(problem: Any, F_star: float, own: list[float]) -> Case:
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 1, as printed or with gradients, with the certified L."""
-    places = (
-        Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "L": float(g.constants["L"])})
-        for g in examples()
-        for k, client in enumerate(g.clients, 1)
-        for u, w in g.pairs
-    )
-    return met(statement.claim_of(Relations), places, FAMILY)
+    return met(statement.claim, problems.at_pairs("F_k", "u", "w", problems.examples(), L="L"), problems.FAMILY)
 
 
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 2 with the certified mu."""
-    curved = [g for g in examples() if (g.constants.get("mu") or 0) > 0]
-    places = (
-        Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "mu": float(g.constants["mu"])})
-        for g in curved
-        for k, client in enumerate(g.clients, 1)
-        for one, two in g.pairs
-        for u, w in ((one, two), (two, one))
-    )
-    return met(statement.claim_of(Relations), places, ", ".join(g.name for g in curved))
+    curved = [g for g in problems.examples() if (g.constants.get("mu") or 0) > 0]
+    places = problems.at_pairs("F_k", "u", "w", curved, both_ways=True, mu="mu")
+    return met(statement.claim, places, ", ".join(g.name for g in curved))
 
 
 # ------------------------------------------------------------------------------------------- Assumptions 3 and 4
 
 
-def _named(place: Case, point: str, gradient: str, **symbols: float) -> Case:
-    """A case with samples, in the paper's symbols; the samples' F_k is given by its gradients at the point."""
-    w = place.values["x"]
-    law = [(p, {gradient: drawn["f_m"].gradient(w)}) for p, drawn in place.law]
-    return Case(place.where, {"F_k": place.values["F_m"], point: w, **symbols}, law)
-
-
 def noisy(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
     """Assumption 3 at any point, w_t^k or x_t^k, with the certified sigma."""
-    places = samples(lambda problem: {"sigma": problem.constants["sigma"]})
-    named = (_named(place, point, gradient, sigma=place.values["sigma"]) for place in places)
-    return met(statement.claim_of(Relations), named, SAMPLES)
+    places = problems.samples(lambda problem: {"sigma": problem.constants["sigma"]})
+    named = (problems.in_letters(place, "F_k", point, gradient, sigma=place.values["sigma"]) for place in places)
+    return met(statement.claim, named, problems.SAMPLES)
 
 
 def _reach(problem: Problem) -> dict[str, float]:
@@ -153,20 +118,20 @@ def _reach(problem: Problem) -> dict[str, float]:
 
 def _within_a_ball(point: str, gradient: str) -> Iterator[Case]:
     every: dict[str, list[Case]] = {}
-    for place in samples(_reach):
+    for place in problems.samples(_reach):
         every.setdefault(place.where.split(",")[0], []).append(place)
     for own in every.values():
         r = max(float(np.linalg.norm(place.values["x"])) for place in own)
         for place in own:
             slope, growth, sigma = (place.values[symbol] for symbol in ("slope", "growth", "sigma"))
-            yield _named(place, point, gradient, G=float(np.hypot(slope + growth * r, sigma)))
+            yield problems.in_letters(place, "F_k", point, gradient, G=float(np.hypot(slope + growth * r, sigma)))
 
 
 def _everywhere(point: str, gradient: str) -> Iterator[Case]:
     """Functions with slopes of at most 1 in every coordinate, exact gradients: G = sqrt(d)."""
     losses: list[Function] = [huber(2), logcosh(2)]
     for h in losses:
-        for x, _ in [*points(2, 0), (np.full(2, 3.0), None)]:
+        for x, _ in [*problems.points(2, 0), (np.full(2, 3.0), None)]:
             values = {"F_k": h, point: x, "G": float(np.sqrt(h.d))}
             yield Case(f"{h.name} at {x.tolist()}", values, [(1.0, {gradient: h.gradient(x)})])
 
@@ -175,8 +140,8 @@ def bounded(statement: Statement, full: bool = False, *, point: str, gradient: s
     """Assumption 4 where a G is certified: everywhere for losses of bounded slope, on a ball for others."""
     places = [*_everywhere(point, gradient), *_within_a_ball(point, gradient)]
     return met(
-        statement.claim_of(Relations),
+        statement.claim,
         places,
         f"huber and logcosh everywhere, with G^2 = d; on a ball ||x|| <= r, with G^2 = (slope + growth r)^2 + sigma^2 (no G "
-        f"holds for all x: gradients of a strongly convex F_k are unbounded): {SAMPLES}",
+        f"holds for all x: gradients of a strongly convex F_k are unbounded): {problems.SAMPLES}",
     )

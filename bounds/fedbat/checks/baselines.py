@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from math import sqrt
 
 import numpy as np
 
-from fedtheory.bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from fedtheory.bounds.trials.cases import Case, ExactVector, compared, met
+from fedtheory.bounds.fedbat.checks.replay import Replay, layered
+from fedtheory.bounds.trials.cases import ROUNDING, Case, ExactVector, compared, met
 from fedtheory.simulations.algorithms.fedbat import BASELINES, SIGNS, BiFL, EFSignSGD, Layers, ZeroFL
 from fedtheory.simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
 from fedtheory.simulations.draws import Draws
-from fedtheory.simulations.problems.quadratic import Quadratic, generate
+from fedtheory.simulations.problems.quadratic import generate
 from fedtheory.theory.statement import Statement, Status, Verdict
 
 _POINTS = tuple(
@@ -41,13 +40,10 @@ def sign(statement: Statement, full: bool = False) -> Verdict:
             known = {"alpha": alpha, "sign_m": _signs(m), "m_hat": ExactVector(out)}
             cases.append(Case(f"alpha = {float(alpha):g}, m = {ExactVector(m)}", known))
     family = (
-        f"fedtheory.simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}"
+        f"fedtheory.simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}; the "
+        "last alpha is that of SignSGD in fedtheory.simulations.algorithms.fedbat"
     )
-    return compared(
-        statement.claim,
-        cases,
-        f"{family}; the last alpha is that of SignSGD in fedtheory.simulations.algorithms.fedbat",
-    )
+    return compared(statement.claim, cases, family)
 
 
 def _compressor(name: str) -> Compressor:
@@ -163,9 +159,9 @@ def quantised(statement: Statement, full: bool = False) -> Verdict:
 def pruned(statement: Statement, full: bool = False) -> Verdict:
     """ZeroFL: the share of zeros in the weights at every gradient, and in the sent update."""
     places = []
+    wide = generate(100, 1, L=1.0, mu=0.2, sigma=0.3, x_star=np.linspace(1, 2, 100), seed=0)
     for sparsity in (None, 0.5):
-        algorithm = ZeroFL(3, 0.05) if sparsity is None else ZeroFL(3, 0.05, sparsity=sparsity)
-        run = Replay(_wide(), algorithm)
+        run = Replay(wide, ZeroFL(3, 0.05) if sparsity is None else ZeroFL(3, 0.05, sparsity=sparsity))
         for round in run.history():
             vectors = [at[0] for at, _ in round.asked] + [round.after - round.before]
             zeros = [float((v == 0).mean()) for v in vectors]
@@ -180,11 +176,6 @@ def pruned(statement: Statement, full: bool = False) -> Verdict:
         "in the weights at every local step, and in the sent update; one half with sparsity = 0.5"
     )
     return met(statement.claim, places, family, ROUNDING)
-
-
-@cache
-def _wide() -> Quadratic:
-    return generate(100, 1, L=1.0, mu=0.2, sigma=0.3, x_star=np.linspace(1, 2, 100), seed=0)
 
 
 def binary(statement: Statement, full: bool = False) -> Verdict:

@@ -35,7 +35,7 @@ class ClientState:
     """A client in a round.
 
     w      the model from the server; None before line 11
-    m      m_{t,s} by s;  initial, alpha  alpha', and alpha_{t,s} by s, one number per layer
+    m      m_{t,s} by s;  alpha  alpha_{t,s} by s, one number per layer
     """
 
     client: int
@@ -43,7 +43,6 @@ class ClientState:
     sent: Array
     w: Array | None = None
     m: dict[int, Array] = field(default_factory=dict)
-    initial: Array | None = None
     alpha: dict[int, Array] = field(default_factory=dict)
     result: tuple[Array, Array] | None = None
     message: tuple[Array, Array] | None = None
@@ -179,13 +178,8 @@ class Machine(Executor):
             raise Undefined("no update has arrived")
         shares = getattr(self.problem, "weights", None)
         p = np.array([1.0 if shares is None else shares[client] for client in self.updates])
-        values = {
-            "w_t": self._model(),
-            "p_prime": list(p / p.sum()),
-            "m_hat_i": list(self.updates.values()),
-            "K": len(p),
-        }
-        self.model = evaluated(_right("eq11"), values)
+        values = {"w_t": self._model(), "p_prime": list(p / p.sum()), "m_hat_i": list(self.updates.values())}
+        self.model = evaluated(_right("eq11"), values | {"K": len(p)})
 
     # A client
 
@@ -224,12 +218,9 @@ class Machine(Executor):
         if not local.m:
             raise Undefined("m_t has no value")
         last = max(local.m)
-        sizes = []
-        for part in self.problem.blocks.values():
-            layer = local.m[last][part]
-            sizes.append(evaluated(_right("eq13"), {"m_i": layer.tolist(), "d_l": len(layer)}))
-        local.initial = np.array(sizes)
-        local.alpha = {last: local.initial}
+        layers = (local.m[last][part].tolist() for part in self.problem.blocks.values())
+        sizes = [evaluated(_right("eq13"), {"m_i": layer, "d_l": len(layer)}) for layer in layers]
+        local.alpha = {last: np.array(sizes)}
 
     def _binarised(self, s: int) -> Array:
         local = self._own

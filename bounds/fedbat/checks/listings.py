@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from fedtheory.bounds.fedbat.checks.executor import Machine
-from fedtheory.bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from fedtheory.bounds.trials.listings import Undefined, Unreadable, stopped
+from fedtheory.bounds.fedbat.checks.replay import Replay, layered
+from fedtheory.bounds.trials.cases import ROUNDING
+from fedtheory.bounds.trials.listings import executed
 from fedtheory.simulations.algorithms.base import participating
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import Quadratic
@@ -77,7 +79,7 @@ def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdic
     claim, steps, runs = statement.claim_of(Listing), 0, 0
     for setting in settings():
         run = setting.replay(build)
-        machine = _executed(setting.machine(run), claim, str(setting))
+        machine = executed(partial(setting.machine(run).run, claim), setting)
         if isinstance(machine, Verdict):
             return machine
         runs += 1
@@ -94,14 +96,6 @@ def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdic
         f"unequal weights; tau = 1 to 5, phi from 0 to 3/4, rho = 0, 2, 6), take {steps} gradients at the points of "
         "fedtheory.simulations.algorithms.fedbat.FedBAT, and give its w, with the same draws",
     )
-
-
-def _executed(machine: Machine, claim: Listing, where: str) -> Machine | Verdict:
-    """The machine after the run, or the verdict on a listing that cannot be executed."""
-    try:
-        return machine.run(claim)
-    except (Undefined, Unreadable) as error:
-        return stopped(where, error)
 
 
 def _apart(machine: Machine, run: Replay) -> tuple[str, Array, Array] | None:
@@ -153,13 +147,13 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
     told, wrong = [], []
     for tau, phi in ((3, Fraction(0)), (1, Fraction(1, 2))):
         where = f"phi = {phi}, tau = {tau}"
-        machine = _executed(_alone(tau, phi), claim, where)
+        machine = executed(partial(_alone(tau, phi).run, claim), where)
         if isinstance(machine, Verdict):
             return machine
         w = machine.models[-1]
         told.append(f"{where}: w_1 = {_shown(w)}")
         if (w == _START).all():
-            literal = _executed(_alone(tau, phi, literal=True), claim, where)
+            literal = executed(partial(_alone(tau, phi, literal=True).run, claim), where)
             other = literal.says if isinstance(literal, Verdict) else f"w_1 = {_shown(literal.models[-1])}"
             undefined = ", and (14) as printed is undefined" if isinstance(literal, Verdict) else ""
             wrong.append(
@@ -167,7 +161,7 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
             )
             witness |= {f"w_1, {where}": w.tolist(), f"{where}, (14) as printed": other}
     where = "phi = 1/2, tau = 2"
-    both = [_executed(_alone(2, Fraction(1, 2), turned), claim, where) for turned in (None, 1)]
+    both = [executed(partial(_alone(2, Fraction(1, 2), turned).run, claim), where) for turned in (None, 1)]
     for machine in both:
         if isinstance(machine, Verdict):
             return machine

@@ -28,45 +28,39 @@ _ZETA = tuple(Fraction(j, 8) for j in range(8))  # a grid on which probabilities
 _GRID = f"x in multiples of alpha/4 in [-2 alpha, 2 alpha], alpha in {', '.join(map(str, _STEPS))}, zeta in eighths"
 
 
-def _scalars(most: int) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+def _scalars(most: int) -> Iterator[Case]:
     """x, alpha, zeta with |x| <= most alpha: multiples of powers of two, so that floats are exact."""
     for alpha, j, zeta in product(_STEPS, range(-4 * most, 4 * most + 1), _ZETA):
-        yield Fraction(j, 4) * alpha, alpha, zeta
+        x = Fraction(j, 4) * alpha
+        yield Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", {"x": x, "alpha": alpha, "zeta": zeta})
 
 
 def _in_floats(x: Fraction, alpha: Fraction, zeta: Fraction) -> Fraction:
     return Fraction(float(binarise([float(x)], float(alpha), [float(zeta)])[0]))
 
 
-def _probability(x: Fraction, alpha: Fraction) -> Fraction:
-    """P(S(x, alpha) = alpha) by the exact law."""
-    return sum((chance for chance, (value,) in law([x], alpha) if value == alpha), Fraction(0))
-
-
 def clipped(statement: Statement, full: bool = False) -> Verdict:
     """(6) against `binarise`, S' by (7)."""
     inner = relations(catalogue.find("fedbat.eq7").claim)[0].rhs
     cases = []
-    for x, alpha, zeta in _scalars(2):
-        known = {"x": x, "alpha": alpha, "zeta": zeta}
-        S = {"S_noisy": number(inner, Case("", known)), "S_value": _in_floats(x, alpha, zeta)}
-        cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known | S))
+    for case in _scalars(2):
+        S = {"S_noisy": number(inner, case), "S_value": _in_floats(**case.values)}
+        cases.append(replace(case, values={**case.values, **S}))
     return compared(statement.claim, cases, f"fedtheory.simulations.binarisation.binarise, {_GRID}")
 
 
 def slopes(statement: Statement, full: bool = False) -> Verdict:
     """(8), (9) against `derivatives`, and against autograd of the torch operator."""
-    found = []
-    for x, alpha, zeta in _scalars(2):
-        at = [float(x)], float(alpha), [float(zeta)]
-        by_x, by_alpha = (Fraction(float(slope[0])) for slope in derivatives(*at))
-        known = {"x": x, "alpha": alpha, "zeta": zeta, "S_by_x": by_x, "S_by_alpha": by_alpha}
-        found.append((known, _by_autograd(*at)))
-    cases = [Case(f"x = {k['x']}, alpha = {k['alpha']}, zeta = {k['zeta']}", k) for k, _ in found]
+    cases, by_autograd = [], []
+    for case in _scalars(2):
+        x, alpha, zeta = map(float, case.values.values())
+        by_x, by_alpha = (Fraction(float(slope[0])) for slope in derivatives([x], alpha, [zeta]))
+        cases.append(replace(case, values={**case.values, "S_by_x": by_x, "S_by_alpha": by_alpha}))
+        by_autograd.append(_by_autograd([x], alpha, [zeta]))
     verdict = compared(statement.claim, cases, f"fedtheory.simulations.binarisation.derivatives, {_GRID}")
-    for known, autograd in found:
-        if autograd != (known["S_by_x"], known["S_by_alpha"]):
-            witness = {name: str(v) for name, v in known.items()} | {"by autograd": str(autograd)}
+    for case, autograd in zip(cases, by_autograd, strict=True):
+        if autograd != (case.values["S_by_x"], case.values["S_by_alpha"]):
+            witness = {name: str(v) for name, v in case.values.items()} | {"by autograd": str(autograd)}
             return Verdict(Status.REFUTED, "the torch operator has other derivatives", witness=witness)
     return replace(
         verdict, says=f"{verdict.says}; the same by autograd through fedtheory.simulations.networks.straight_through"
@@ -85,17 +79,15 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
     """(7) against `binarise`; its frequency of alpha against `law`; in float32 the formula may give 3 alpha."""
     claim = statement.claim_of(Relations)
     formula = claim.relations[0].args[1]
-    cases = []
-    for x, alpha, zeta in _scalars(1):
-        known = {"x": x, "alpha": alpha, "zeta": zeta, "S_noisy": _in_floats(x, alpha, zeta)}
-        cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known))
+    cases = [replace(one, values={**one.values, "S_noisy": _in_floats(**one.values)}) for one in _scalars(1)]
     verdict = compared(claim, cases, f"fedtheory.simulations.binarisation.binarise, {_GRID}, where |x| <= alpha")
     if verdict.status is not Status.TESTED:
         return verdict
     for alpha, j in product(_STEPS, range(-4, 5)):
         x = Fraction(j, 4) * alpha
         values = [number(formula, Case("", {"x": x, "alpha": alpha, "zeta": zeta})) for zeta in _ZETA]
-        counted, chance = Fraction(values.count(alpha), len(values)), _probability(x, alpha)
+        counted = Fraction(values.count(alpha), len(values))
+        chance = sum((p for p, (value,) in law([x], alpha) if value == alpha), Fraction(0))
         if counted != chance:
             witness = {"x": str(x), "alpha": str(alpha), "counted": str(counted), "P(alpha)": str(chance)}
             return Verdict(
@@ -258,21 +250,11 @@ def unbounded() -> tuple[float, float]:
     1 - 2 eta_t + eta_t^2 / p.
     """
     p, squares = 1 / (HORIZON + 8), [1.0]
-    given: dict[str, Any] = {
-        "L": 1.0,
-        "mu": 1.0,
-        "sigma": 0.0,
-        "Gamma": 0.0,
-        "tau": 1,
-        "p_sq": 1.0,
-        "q": 2.0,
-        "N": 1,
-        "T": HORIZON,
-    }
+    numbers: dict[str, Any] = {"L": 1.0, "mu": 1.0, "sigma": 0.0, "Gamma": 0.0, "p_sq": 1.0, "q": 2.0}
     for t in range(HORIZON):
         eta = 2 / (7 + t)
         squares.append(squares[-1] * (1 - 2 * eta + eta**2 / p))
-    bound = evaluate("fedbat.thm1", **given, G=max(squares) ** 0.5, dist0_sq=squares[1])
+    bound = evaluate("fedbat.thm1", **numbers, tau=1, N=1, T=HORIZON, G=max(squares) ** 0.5, dist0_sq=squares[1])
     return squares[-1] / 2, bound.value
 
 

@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from fedtheory.bounds.trials.cases import ROUNDING
+from fedtheory.bounds.fedbat.local_steps import Meter
 from fedtheory.bounds.trials.listings import KnownDraws
-from fedtheory.bounds.trials.problems import ValueAndGradient
 from fedtheory.simulations.algorithms.base import participating
 from fedtheory.simulations.algorithms.fedbat import FedBAT
-from fedtheory.simulations.draws import Draw
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
 from fedtheory.theory.proofs.instances import interpret
@@ -42,31 +39,9 @@ def layered(M: int = 4, sigma: float = 0.3, weighted: bool = False) -> Layered:
     return Layered(like.H, like.b, sigma, f"{M} clients", shares / shares.sum() if weighted else None)
 
 
-def clients_of(problem: Quadratic) -> list[ValueAndGradient]:
-    """The F_k."""
-    return [ValueAndGradient(lambda x, H=H, b=b: float(x @ H @ x / 2 + b @ x), lambda x, H=H, b=b: H @ x + b)  # type: ignore[misc]
-            for H, b in zip(problem.H, problem.b, strict=True)]  # fmt: skip
-
-
 def shares_of(problem: Quadratic) -> Array:
     """p_k."""
     return np.full(problem.M, 1 / problem.M) if problem.weights is None else problem.weights
-
-
-class _Recorder:
-    """A problem that records the points and the values of its gradients."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
-        self.asked: list[tuple[Array, Array]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.problem, name)
-
-    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
-        g: Array = self.problem.gradient(x, client, draw)
-        self.asked.append((x[0, 0].copy(), g[0, 0].copy()))
-        return g
 
 
 @dataclass(frozen=True)
@@ -131,14 +106,15 @@ class Replay(KnownDraws):
         memory: dict[str, Array] = {}
         everyone = getattr(self.algorithm, "active", "sampled") == "all"
         for r in range(self.rounds):
-            recorder, draws, known = _Recorder(self.problem), self.draws(r), dict(memory)
+            meter, draws, known = Meter(self.problem), self.draws(r), dict(memory)
             S = self.algorithm.participants(self.problem)
             clients = tuple(participating(self.problem, draws, S)[0].tolist())
-            after = self.algorithm.round(recorder, x[None, None], eta, draws, lambda *_: None, memory)[0, 0]
+            after = self.algorithm.round(meter, x[None, None], eta, draws, lambda *_: None, memory)[0, 0]
             p = shares_of(self.problem)[list(clients)]
             trained = tuple(range(self.problem.M)) if everyone else clients
             kept = tuple({name: v[0, 0] for name, v in m.items()} for m in (known, memory))
-            yield RecordedRound(r, clients, trained, p / p.sum(), x, after, recorder.asked, (kept[0], kept[1]))
+            asked = [(points[0, 0], g[0, 0]) for points, g in zip(meter.points, meter.gradients, strict=True)]
+            yield RecordedRound(r, clients, trained, p / p.sum(), x, after, asked, (kept[0], kept[1]))
             x = after
 
 
@@ -176,7 +152,3 @@ def settle(relation: Relational, values: dict[str, Any]) -> float:
         return 0.0
     apart = np.abs(evaluated(left, values) - value)
     return float(np.max(apart) / max(1.0, np.max(np.abs(value))))
-
-
-__all__ = ["ROUNDING", "Layered", "OwnVector", "RecordedRound", "Replay", "clients_of", "evaluated", "layered", "own",
-           "settle", "shares_of"]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations, product
@@ -13,18 +12,9 @@ from typing import Any
 import numpy as np
 from sympy.core.relational import Relational
 
-from fedtheory.bounds.fedbat.checks.replay import (
-    ROUNDING,
-    RecordedRound,
-    Replay,
-    clients_of,
-    layered,
-    own,
-    settle,
-    shares_of,
-)
-from fedtheory.bounds.trials.cases import Case, ExactVector, Operator, failed, met, number, relations
-from fedtheory.bounds.trials.problems import ValueAndGradient
+from fedtheory.bounds.fedbat.checks.replay import RecordedRound, Replay, layered, own, settle, shares_of
+from fedtheory.bounds.trials.cases import ROUNDING, Case, ExactVector, Operator, false, met, number, relations
+from fedtheory.bounds.trials.problems import ValueAndGradient, objective, quadratic_clients
 from fedtheory.simulations.algorithms.base import FLOAT
 from fedtheory.simulations.algorithms.fedbat import FedBAT, Layers
 from fedtheory.simulations.algorithms.fedcom import FedPAQ
@@ -50,19 +40,18 @@ def _around(round: RecordedRound) -> dict[str, Any]:
     return {"w_t": round.before, "w_next": round.after, "p_prime": shares, "K": len(shares)}
 
 
-def _averaged() -> Iterator[Case]:
-    for run in _sampled(lambda S: FedPAQ(3, 0.05, S=S)):
-        for round in run.history():
-            yield Case(f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))})
-
-
 _WHOM = "all of 4 clients and 2 of them, equal and unequal weights"
 
 
 def averaged(statement: Statement, full: bool = False) -> Verdict:
     """(2), and FedAvg."""
+    places = (
+        Case(f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))})
+        for run in _sampled(lambda S: FedPAQ(3, 0.05, S=S))
+        for round in run.history()
+    )
     family = f"FedAvg, 3 local steps on noisy quadratics, {_WHOM}, p'_k the sample's shares"
-    return met(statement.claim, _averaged(), family, ROUNDING)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
@@ -133,23 +122,19 @@ def _cnn() -> tuple[dict[str, slice], int]:
             inputs, outputs, *kernel = row["arguments"]
             sizes.append(inputs * outputs * prod(kernel) ** 2)  # a convolution's kernel is square
     ends = np.cumsum(sizes).tolist()
-    return {f"layer {i}": slice(end - size, end) for i, (size, end) in enumerate(zip(sizes, ends, strict=True))}, ends[
-        -1
-    ]
-
-
-def _binarised() -> Iterator[Case]:
-    """With line 23 as printed, the sent update is the point of the last gradient."""
-    for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed")):
-        for round in run.history():
-            sent = round.asked[-1][0] - round.before
-            yield Case(f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(sent)})
+    layers = {f"layer {i}": slice(end - size, end) for i, (size, end) in enumerate(zip(sizes, ends, strict=True))}
+    return layers, ends[-1]
 
 
 def binarised(statement: Statement, full: bool = False) -> Verdict:
-    """(11)."""
+    """(11); with line 23 as printed, the sent update is the point of the last gradient."""
+    places = (
+        Case(f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(round.asked[-1][0] - round.before)})
+        for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed"))
+        for round in run.history()
+    )
     family = f"FedBAT, tau = 4, phi = 1/2, three layers, noisy quadratics, {_WHOM}"
-    return met(statement.claim, _binarised(), family, ROUNDING)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 # ------------------------------------------------------------------------------------------- steps, (12) and (14)
@@ -332,16 +317,15 @@ def nonconvex(statement: Statement, full: bool = False) -> Verdict:
                     assert isinstance(also, Relations)
                     for side in sides(also, {**case.values, "x_k": x}):
                         if not side.holds:
-                            found = failed(f"{case.where}, client {k + 1}", side)
                             again = {"problem": run.problem.provenance, "start": run.start.tolist(), "eta": run.eta}
-                            return replace(found, witness={**again, **found.witness})
+                            where = f"{case.where}, client {k + 1}"
+                            return false(where, side, **again, where=where)
     return verdict
 
 
 def _virtual(run: Replay) -> Iterator[Case]:
     """The clients' symbols and their means, step by step; w_t^k and v_t^k by (17)."""
-    p, F = shares_of(run.problem), clients_of(run.problem)
-    mean = ValueAndGradient(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
+    p, F, mean = shares_of(run.problem), quadratic_clients(run.problem), objective(run.problem)
     for round in run.history():
         w = np.repeat(round.before[None], len(p), axis=0)
         for s, (x, g) in enumerate(round.asked):
@@ -381,7 +365,7 @@ def schemes(statement: Statement, full: bool = False) -> Verdict:
             values = {"w_next": one.after, "w_next_all": other.after}
             for side in sides(claim, values):
                 if not (np.asarray(side.left) == side.right).all():
-                    return failed(f"{runs[0]}, round {one.r}", side)
+                    return false(where := f"{runs[0]}, round {one.r}", side, where=where)
     return Verdict(
         Status.TESTED,
         f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, equal and unequal weights, with noise, "

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from fedtheory.bounds.trials.listings import At, Block, Executor, KnownDraws, Place, Undefined, Vector
-from fedtheory.simulations.algorithms.base import exact
 from fedtheory.simulations.algorithms.fedbcgd import parameter_blocks
 from fedtheory.theory.listing import Entry, Expression, For, Gradient, Joined, Let, Listing, Name, Step
 
@@ -249,9 +248,7 @@ class Replay(KnownDraws):
 
     def at_step(self, client: int, x: Vector, r: int, t: int | None) -> Vector:
         """The stochastic gradient of client 1..M at local step t = 1..T of a round; for None the exact gradient."""
-        if t is not None:
-            return self.gradient(client, x, r, t - 1)
-        return np.asarray(exact(self.problem).local_gradient(x[None, None], np.array([client - 1]))[0, 0])
+        return self.exact(client, x, r, t) if t is None else self.gradient(client, x, r, t - 1)
 
     def machine(self, listing: Listing, unset: Sequence[str] = ()) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import sympy
 
-from fedtheory.bounds.fedbcgd.checks.listings import KnownValue, each
+from fedtheory.bounds.fedbcgd.checks.listings import ABLATED, each, known_value
+from fedtheory.bounds.trials.cases import false
+from fedtheory.bounds.trials.problems import alone
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.base import FLOAT
-from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
+from fedtheory.simulations.algorithms.fedbcgd import FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from fedtheory.simulations.compressors import Identity
 from fedtheory.simulations.data import Dataset
@@ -221,12 +223,8 @@ def ablation(statement: Statement, full: bool = False) -> Verdict:
     except ValueError as error:
         return _impossible(statement, error)
     share = problem.d - problem.cut
-    found = {
-        name.replace(", ", "_").replace("non-share", "nonshare"): _trained(
-            problem, build(STEPS, ETAS, N, K, share, lam), rounds, seeds
-        )
-        for name, build in ABLATIONS.items()
-    }
+    algorithms = {name: build(STEPS, ETAS, N, K, share, lam) for name, build in ABLATED.items()}
+    found = {name: _trained(problem, algorithm, rounds, seeds) for name, algorithm in algorithms.items()}
     rows = []
     for row in claim.table:
         one, *others = (name.removeprefix("variants.") for name in (row["method"], *row["others"]))
@@ -413,12 +411,8 @@ def _words(statement: Statement) -> tuple[sympy.Basic, ...]:
 def _wrong(formulas: Sequence[sympy.Basic], where: str, values: Mapping[str, Any]) -> Verdict | None:
     for side in sides(Relations(tuple(formulas)), values):
         if not side.holds:
-            return Verdict(Status.REFUTED, f"{where}: {side.says} is false", witness={"where": where, **_sides(side)})
+            return false(where, side, where=where)
     return None
-
-
-def _sides(side: Any) -> dict[str, Any]:
-    return {"left": np.asarray(side.left).tolist(), "right": np.asarray(side.right).tolist()}
 
 
 def _signed(problem: Logistic) -> dict[str, Any]:
@@ -440,7 +434,7 @@ def logreg(statement: Statement, full: bool = False) -> Verdict:
     problem = _alone(Logistic, None if full else 100)
     L, reg = problem.smoothness, problem.regularisation
     for x in _points(problem.d):
-        known = {"f": KnownValue(x, float(problem.value(x))), "x": x, "reg": reg, "L": L, **_signed(problem)}
+        known = {"f": known_value(x, float(problem.value(x))), "x": x, "reg": reg, "L": L, **_signed(problem)}
         if wrong := _wrong(_words(statement), f"{problem.name}, ||x|| = {np.linalg.norm(x):.3g}", known):
             return wrong
     least, largest = _spectrum(problem)
@@ -465,11 +459,11 @@ def sigmoid_erm(statement: Statement, full: bool = False) -> Verdict:
     for x in _points(problem.d):
         where = f"{problem.name}, ||x|| = {np.linalg.norm(x):.3g}"
         losses = [_of_sample(problem, row, x) for row in range(signed["samples"])]
-        known = {"f": KnownValue(x, float(problem.value(x))), "x": x, "reg": problem.regularisation, **signed}
-        if wrong := _wrong([total], where, {**known, "f_i": [KnownValue(x, v) for v in losses]}):
+        known = {"f": known_value(x, float(problem.value(x))), "x": x, "reg": problem.regularisation, **signed}
+        if wrong := _wrong([total], where, {**known, "f_i": [known_value(x, v) for v in losses]}):
             return wrong
         for a, b, loss in zip(signed["a_i"], signed["b_i"], losses, strict=True):
-            if wrong := _wrong([single], where, {"f_i": KnownValue(x, loss), "x": x, "a_i": a, "b_i": b}):
+            if wrong := _wrong([single], where, {"f_i": known_value(x, loss), "x": x, "a_i": a, "b_i": b}):
                 return wrong
     least, largest = _spectrum(problem)
     L = problem.smoothness + problem.regularisation
@@ -485,7 +479,4 @@ def sigmoid_erm(statement: Statement, full: bool = False) -> Verdict:
 
 def _of_sample(problem: Logistic, row: int, x: Array) -> float:
     """The loss of one sample, from the implementation on this sample only."""
-    chosen = np.array([row])
-    own = replace(problem.dataset, features=problem.dataset.features[chosen], labels=problem.dataset.labels[chosen])
-    alone = type(problem)(own, partitions.iid(own.labels, 1, 0), problem.regularisation)
-    return float(alone.value(x)) - problem.regularisation / 2 * float(x @ x)
+    return float(alone(problem, np.array([row])).value(x)) - problem.regularisation / 2 * float(x @ x)

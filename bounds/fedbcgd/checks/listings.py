@@ -18,8 +18,8 @@ import sympy
 from sympy import IndexedBase, Sum, expand
 
 from fedtheory.bounds.fedbcgd.checks.executor import Machine, Replay, slices
+from fedtheory.bounds.trials.cases import false, fraction
 from fedtheory.bounds.trials.listings import (
-    ROUNDING,
     Parabola,
     Place,
     Undefined,
@@ -27,12 +27,13 @@ from fedtheory.bounds.trials.listings import (
     Vector,
     described,
     difference,
+    first_apart,
     mean,
+    mean_of,
     parabolas,
     stopped,
 )
 from fedtheory.bounds.trials.problems import ValueAndGradient, logistic
-from fedtheory.simulations.algorithms.base import Memory
 from fedtheory.simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.exact import rational
@@ -54,8 +55,7 @@ Build = Callable[..., Any]  # an algorithm of `simulations`, from the settings o
 
 def lines_of(id_: str) -> Listing:
     """The listing of a statement."""
-    claim = catalogue.find(id_).claim_of(Listing)
-    return claim
+    return catalogue.find(id_).claim_of(Listing)
 
 
 # ------------------------------------------------------------------------------------- lines against implementation
@@ -104,12 +104,8 @@ def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
         other = run.implemented(algorithm)
         for _, memory in other:
             remembered |= dict.fromkeys(memory)
-        if differs := difference(states, other, "x"):
-            name, r, value, expected = differs
-            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "round": r - 1,
-                       f"{name} of the listing": value.tolist(),
-                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
-            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r - 1}", witness=witness)
+        if apart := difference(run, algorithm, states, other, "x", first=1):
+            return apart
     return Verdict(
         Status.TESTED,
         f"the lines, executed on {len(replays())} runs of {replays()[0].rounds} rounds on noisy quadratics (d = 5, blocks "
@@ -161,8 +157,7 @@ class ExactRun:
     @property
     def minimiser(self) -> Fraction:
         """x*, in every coordinate."""
-        total = sum(p.curvature for p in self.clients)
-        return Fraction(sum(p.curvature * p.minimiser for p in self.clients)) / total
+        return mean_of(self.clients).minimiser
 
     @property
     def start(self) -> Vector:
@@ -267,8 +262,7 @@ def _against_fedavgm(claim: Listing, run: ExactRun) -> tuple[dict[str, Any], str
 
 def averaging(statement: Statement, full: bool = False) -> Verdict:
     """One block, in fractions: is a round that of FedAvgM, also for T = 1, without momentum, with a shared block?"""
-    claim = statement.claim_of(Listing)
-    return _degenerate(claim, AVERAGING)
+    return _degenerate(statement.claim_of(Listing), AVERAGING)
 
 
 def _degenerate(claim: Listing, runs: Sequence[ExactRun]) -> Verdict:
@@ -343,10 +337,8 @@ def _keeps(claim: Listing, run: ExactRun) -> tuple[bool, str]:
         of_clients = mean([kept[Place("c", i)] for i in range(1, len(run.clients) + 1)])
         c = kept[Place("c", 0)]
         if (c != of_clients).any():
-            return (
-                False,
-                f"after round {r} c = ({', '.join(map(str, c))}), (1/M) sum c_i = ({', '.join(map(str, of_clients))})",
-            )
+            own, means = (", ".join(map(str, vector)) for vector in (c, of_clients))
+            return False, f"after round {r} c = ({own}), (1/M) sum c_i = ({means})"
     return True, f"c = (1/M) sum c_i in {run.rounds} rounds"
 
 
@@ -498,10 +490,6 @@ def rounds() -> tuple[ControlVariates, ...]:
     )
 
 
-def _number(q: Any) -> Fraction:
-    return Fraction(int(q.numerator), int(q.denominator))
-
-
 def invariant(statement: Statement, full: bool = False) -> Verdict:
     """Each of (5), (6), (71): if (72), c = (1/M) sum_i c_i, holds before a round, does it after it, for all samples?
 
@@ -526,8 +514,8 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
             failing[keep] = []
             for one in rounds():
                 kept = [entry[which] for entry in one.kept(keep)]
-                target = interpret(each(kept_mean, c_i), {"c_i": kept, "M": Fraction(4)}, (), _number)
-                if interpret(update.rhs, one.symbols(), (), _number) != target:
+                target = interpret(each(kept_mean, c_i), {"c_i": kept, "M": Fraction(4)}, (), fraction)
+                if interpret(update.rhs, one.symbols(), (), fraction) != target:
                     failing[keep].append(one)
         told = {keep: ", ".join(sorted({f"({o.N}, {len(o.block)})" for o in bad})) for keep, bad in failing.items()}
         sentence = (
@@ -541,7 +529,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
             wrong[plain(update)] = {
                 **{name: str(value) for name, value in one.symbols().items()}, "sampled": one.S,
                 "sends the block": one.block,
-                "c after the round": str(interpret(update.rhs, one.symbols(), (), _number)), "c_i": [str(a) for a in kept],
+                "c after the round": str(interpret(update.rhs, one.symbols(), (), fraction)), "c_i": [str(a) for a in kept],
                 "(1/M) sum c_i": str(mean(kept)),
             }  # fmt: skip
     keeps = "whole c_i (lines 15, 17)" if whole else "only sent parts of c_i"
@@ -551,12 +539,10 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
 
 def _watched(run: Replay, algorithm: FedBCGD) -> Iterator[tuple[int, Array, list[Array]]]:
     """(round, x^r (d,), the clients' y (S, d) before every local step) of an algorithm of `simulations`."""
-    x, eta, memory = run.start, np.full((1, 1, 1), run.eta), Memory()
-    for r in range(run.rounds):
-        seen: list[Array] = []
-        new = algorithm.round(run.problem, x[None, None], eta, run.draws(r), lambda y, *_: seen.append(y[0, 0]), memory)  # noqa: B023
-        yield r, x, seen
-        x = new[0, 0]
+    seen: list[Array] = []
+    models = run.models(algorithm, lambda y, *_: seen.append(y[0, 0]))
+    for r, x in enumerate(models[:-1]):
+        yield r, x, seen[r * run.T : (r + 1) * run.T]
 
 
 def local_step(statement: Statement, full: bool = False) -> Verdict:
@@ -570,17 +556,12 @@ def local_step(statement: Statement, full: bool = False) -> Verdict:
                 for client, y, y_next in zip(clients.tolist(), before, after, strict=True):
                     g = run.gradient(client, y, r, t)
                     f_iz = ValueAndGradient(lambda _: 0.0, lambda _, g=g: g)  # type: ignore[misc]
-                    for side in sides(
-                        statement.claim_of(Relations), {"y_next": y_next, "y_t": y, "eta": run.eta, "f_iz": f_iz}
-                    ):
+                    known = {"y_next": y_next, "y_t": y, "eta": run.eta, "f_iz": f_iz}
+                    for side in sides(statement.claim, known):
                         count += 1
                         if not side.holds:
-                            witness = {"run": str(run), "round": r, "client": client, "t": t + 1,
-                                       "left": np.asarray(side.left).tolist(),
-                                       "right": np.asarray(side.right).tolist()}  # fmt: skip
-                            return Verdict(
-                                Status.REFUTED, f"{run}, client {client}: {side.says} is false", witness=witness
-                            )
+                            where = f"{run}, client {client}"
+                            return false(where, side, run=str(run), round=r, client=client, t=t + 1)
     return Verdict(
         Status.TESTED, f"FedBCGD on noisy quadratics, clients' models between local steps: {count} comparisons"
     )
@@ -631,22 +612,15 @@ def _by_hand(problem: Logistic, x: Array, client: int) -> Array:
     return np.log1p(np.exp(-margin)) + problem.regularisation / 2 * (x @ x)
 
 
-@dataclass(frozen=True)
-class KnownValue:
-    """A function by its value at one point."""
+def known_value(x: Array, value: float) -> ValueAndGradient:
+    """A function by its value at one point.  At another it raises ValueError; its gradient is not used."""
 
-    x: Array
-    known: float
+    def at(point: Any) -> float:
+        if not np.array_equal(point, x):
+            raise ValueError(f"the function at {point}: expected it at {x}")
+        return value
 
-    def value(self, x: Any) -> Any:
-        """f(x).  Raises ValueError at another point."""
-        if not np.array_equal(x, self.x):
-            raise ValueError(f"the function at {x}: expected it at {self.x}")
-        return self.known
-
-    def gradient(self, x: Any) -> Any:
-        """Not used."""
-        return np.zeros_like(x)
+    return ValueAndGradient(at, np.zeros_like)
 
 
 def problem(statement: Statement, full: bool = False) -> Verdict:
@@ -658,8 +632,8 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
         values = found.client_values(x)
         for m in range(found.M):
             losses = _by_hand(found, x, m)
-            known = {"f": KnownValue(x, float(found.value(x))), "f_i": KnownValue(x, float(values[m])), "x": x, "M": found.M,
-                     "n_i": len(losses), "over_M": values.tolist(), "over_n_i": losses.tolist()}  # fmt: skip
+            known = {"f": known_value(x, float(found.value(x))), "f_i": known_value(x, float(values[m])), "x": x,
+                     "M": found.M, "n_i": len(losses), "over_M": values.tolist(), "over_n_i": losses.tolist()}  # fmt: skip
             # the two sums run over different families with the same symbol
             apart = [
                 r.replace(
@@ -671,10 +645,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
             for side in sides(Relations(tuple(apart)), known):
                 count += 1
                 if not side.holds:
-                    witness = {"problem": found.name, "client": m + 1, "left": side.left, "right": side.right}
-                    return Verdict(
-                        Status.REFUTED, f"{found.name}, client {m + 1}: {side.says} is false", witness=witness
-                    )
+                    return false(f"{found.name}, client {m + 1}", side, problem=found.name, client=m + 1)
     return Verdict(Status.TESTED, f"{found.name}, three points, {count} comparisons")
 
 
@@ -731,7 +702,7 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
             expected = relation.has(Expectation)
             for outcome in outcomes[:1] if expected else outcomes:
                 values = outcome.block(j) | ({"local_sum": means} if expected else {})
-                left, right = (interpret(side, values, law, _number) for side in relation.args)
+                left, right = (interpret(side, values, law, fraction) for side in relation.args)
                 count += 1
                 if left != right:
                     witness = {**outcome.run.told(), "block": j + 1, "left": str(left), "right": str(right)}
@@ -750,6 +721,9 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
 # ---------------------------------------------------------------------------------------------------------- variants
 
 
+ABLATED = {name.replace(", ", "_").replace("non-share", "nonshare"): build for name, build in ABLATIONS.items()}
+
+
 def _moves_only_own(run: Replay, algorithm: FedBCGD) -> bool:
     """Whether no client ever moves a block that it does not send."""
     for r, x, seen in _watched(run, algorithm):
@@ -764,25 +738,19 @@ def variant(statement: Statement, full: bool = False) -> Verdict:
     claim = statement.claim_of(Record)
     settings = claim.settings
     named = re.match(r"FedBCGD_(\w+):", claim.claims[0])
-    ablations = {name.replace(", ", "_").replace("non-share", "nonshare"): build for name, build in ABLATIONS.items()}
-    if not named or named[1] not in ablations:
+    if not named or named[1] not in ABLATED:
         return Verdict(Status.OPEN, f"cannot read {claim.claims[0]!r}")
     compared = [run for run in replays() if run.T > 1 and run.N > 1]
     for run in compared:
         share = run.share or 1
-        other = ablations[named[1]](run.T, run.eta, run.N, run.K, share, run.lam)
+        other = ABLATED[named[1]](run.T, run.eta, run.N, run.K, share, run.lam)
         own = FedBCGD(run.T, run.eta, run.N, run.K, run.lam if settings["momentum"] else 0.0,
                       share=share if settings["share"] else 0, freeze=settings["freeze"])  # fmt: skip
-        for r, (a, b) in enumerate(zip(run.implemented(own), run.implemented(other), strict=True)):
-            if not np.abs(a[0] - b[0]).max() <= ROUNDING:
-                witness = {
-                    "run": str(run),
-                    "settings": dict(settings),
-                    "round": r,
-                    "x": a[0].tolist(),
-                    f"x of {named[1]}": b[0].tolist(),
-                }
-                return Verdict(Status.REFUTED, f"{run}: not {named[1]}", witness=witness)
+        a, b = run.models(own), run.models(other)
+        if (r := first_apart(a, b)) is not None:
+            witness = {"run": str(run), "settings": dict(settings), "round": r, "x": a[r].tolist(),
+                       f"x of {named[1]}": b[r].tolist()}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{run}: not {named[1]}", witness=witness)
         own_alone, told = _moves_only_own(run, own), claim.claims[0].removeprefix(named[0])
         found = {"freeze": own_alone, "share": "share" in own.blocks(run.problem), "momentum": own.lam > 0}
         said = {"freeze": "freezing" in told, "share": "without" not in told, "momentum": "momentum" in told}

@@ -15,8 +15,8 @@ from math import prod
 
 import numpy as np
 
+from fedtheory.bounds.trials import problems
 from fedtheory.bounds.trials.cases import Case, ExactVector, Operator, compared, known_at, met
-from fedtheory.bounds.trials.problems import FAMILY, Example, examples, quadratic_example, samples
 from fedtheory.simulations.compressors import (
     QSGD,
     Bernoulli,
@@ -29,7 +29,7 @@ from fedtheory.simulations.compressors import (
     StochasticSign,
 )
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
-from fedtheory.theory.statement import Relations, Statement, Verdict
+from fedtheory.theory.statement import Statement, Verdict
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,7 @@ def compressed(statement: Statement, full: bool = False) -> Verdict:
         for x in _points_of(Q):
             law = [(chance, {"Q": known_at(ExactVector(x), ExactVector(out))}) for chance, out in Q.law(x)]
             cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": ExactVector(x), "q": Fraction(q)}, law))
-    return compared(
-        statement.claim_of(Relations), cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions"
-    )
-
-
-def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
-    """The law of the mask."""
-    return Q.law([Fraction(1)] * d)
+    return compared(statement.claim, cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions")
 
 
 def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Operator:
@@ -105,7 +98,7 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
     """
     cases, compressors = [], (RandK(1), Sparsifier(Fraction(1, 2)))
     for Q, (m, radius) in product(compressors, ((2, 1), (2, 10), (4, 1))):
-        masks, q = _masks(Q, 2), Q.q(2).value
+        masks, q = Q.law([Fraction(1)] * 2), Q.q(2).value
         assert q is not None
         if m > 2 and len(masks) > 2 and not full:
             continue  # 4^5 outcomes
@@ -121,7 +114,7 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
             where = f"{Q.name}, independent, {name}, m = {m}, ||x_j|| <= {radius}"
             cases.append(Case(where, {**known, "G_q": bound}, own))
     verdict = compared(
-        statement.claim_of(Relations),
+        statement.claim,
         cases,
         "on RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = "
         "q B^2 / m for messages of norm at most B = 1, 10",
@@ -139,38 +132,27 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad f_j(u) - grad f_j(v)|| <= L ||u - v|| with the certified L; every f has a certified minimum."""
-    places = (
-        Case(f"{g.name}, client {j}", {"f_j": client, "u": u, "v": v, "L": float(g.constants["L"])})
-        for g in examples()
-        if np.isfinite(g.constants["F_star"])
-        for j, client in enumerate(g.clients, 1)
-        for u, v in g.pairs
+    bounded = [g for g in problems.examples() if np.isfinite(g.constants["F_star"])]
+    return met(
+        statement.claim, problems.at_pairs("f_j", "u", "v", bounded, L="L"), f"{problems.FAMILY}, all bounded below"
     )
-    return met(statement.claim_of(Relations), places, f"{FAMILY}, all bounded below")
 
 
 def _stochastic(symbol: str) -> Iterator[Case]:
     """Clients with enumerated laws of their stochastic gradients, in the paper's symbols."""
-    for place in samples(lambda problem: {"sigma": problem.constants["sigma"]}):
-        w, F_m = place.values["x"], place.values["F_m"]
-        law = [(p, {"g_tilde": drawn["f_m"].gradient(w)}) for p, drawn in place.law]
-        yield Case(place.where, {symbol: F_m, "w": w, "sigma": place.values["sigma"]}, law)
+    for place in problems.samples(lambda problem: {"sigma": problem.constants["sigma"]}):
+        yield problems.in_letters(place, symbol, "w", "g_tilde", sigma=place.values["sigma"])
 
 
 def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
     """E[g_j] = grad f_j and E||g_j - grad f_j||^2 <= sigma^2 with the certified sigma."""
-    return met(
-        statement.claim_of(Relations),
-        _stochastic("f_j"),
-        "the clients x^2/2 with samples x^2/2 +- x, quadratics with noise (a two-point law of the same moments), logistic "
-        "regression on breast_cancer with all batches of one",
-    )
+    return met(statement.claim, _stochastic("f_j"), problems.SAMPLES)
 
 
 def homogeneous(statement: Statement, full: bool = False) -> Verdict:
     """The same for identical clients: f_j = f, with each client of the family as f."""
     return met(
-        statement.claim_of(Relations),
+        statement.claim,
         _stochastic("f"),
         "federations of identical clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the "
         "same moments), a tenth of breast_cancer by logistic regression with all batches of one",
@@ -178,22 +160,21 @@ def homogeneous(statement: Statement, full: bool = False) -> Verdict:
 
 
 @cache
-def _least_squares() -> tuple[Example, ...]:
+def _least_squares() -> tuple[problems.Example, ...]:
     """Quadratics whose Hessian is singular: Polyak-Lojasiewicz, not strongly convex; least squares with d > n."""
     found = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         A, y = rng.standard_normal((2, 5)), rng.standard_normal(2)  # two equations, five unknowns
-        found.append(
-            quadratic_example(Quadratic((A.T @ A)[None], -(A.T @ y)[None], name=f"least squares {seed}"), seed)
-        )
+        problem = Quadratic((A.T @ A)[None], -(A.T @ y)[None], name=f"least squares {seed}")
+        found.append(problems.quadratic_example(problem, seed))
     return tuple(found)
 
 
 def polyak(statement: Statement, full: bool = False) -> Verdict:
     """(1/2) ||grad f(w)||^2 >= mu (f(w) - f(w_star)) with the certified mu, also where f is not strongly convex."""
     flat = _least_squares()
-    curved = [g for g in examples() if (g.constants.get("mu_pl") or 0) > 0]
+    curved = [g for g in problems.examples() if (g.constants.get("mu_pl") or 0) > 0]
     places = []
     for g in (*flat, *curved):
         star, mu = g.constants["x_star"], float(g.constants["mu_pl"])
@@ -201,23 +182,18 @@ def polyak(statement: Statement, full: bool = False) -> Verdict:
         for w in [star, *near, *(w for w, _ in g.pairs)]:
             places.append(Case(g.name, {"f": g.F, "w": w, "w_star": star, "mu": mu}))
     names = ", ".join(g.name for g in curved)
-    return met(
-        statement.claim_of(Relations),
-        places,
-        f"{len(flat)} least-squares problems with a singular Hessian, and {names}",
-    )
+    return met(statement.claim, places, f"{len(flat)} least-squares problems with a singular Hessian, and {names}")
 
 
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """f(u) >= f(v) + <grad f(v), u - v> + (mu/2) ||u - v||^2 with the certified mu."""
-    equal = [
-        quadratic_example(generate(4, 1, L=1.0, mu=mu, seed=seed), seed) for seed, mu in enumerate((0.1, 0.5, 1.0))
-    ]
-    curved = [*equal, *(g for g in examples() if (g.constants.get("mu") or 0) > 0)]
+    single = [generate(4, 1, L=1.0, mu=mu, seed=seed) for seed, mu in enumerate((0.1, 0.5, 1.0))]
+    equal = [problems.quadratic_example(one, seed) for seed, one in enumerate(single)]
+    curved = [*equal, *(g for g in problems.examples() if (g.constants.get("mu") or 0) > 0)]
     places = (
         Case(g.name, {"f": g.F, "u": u, "v": v, "mu": float(g.constants["mu"])})
         for g in curved
         for one, two in g.pairs
         for u, v in ((one, two), (two, one))
     )
-    return met(statement.claim_of(Relations), places, f"{', '.join(g.name for g in curved)}")
+    return met(statement.claim, places, ", ".join(g.name for g in curved))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -81,6 +81,11 @@ class Replay(KnownDraws):
         """Q(message) with the coins of client 1..m in a round."""
         coins = self.draws(r).codes(np.array([[client - 1]]), shared=self.compressor.shared)
         return self.compressor(message[None, None, None], coins)[0, 0, 0]
+
+    def built(self, kind: Any, **others: Any) -> Any:
+        """An algorithm of `simulations` with the settings of this run, and others."""
+        own = {"tau": self.tau, "eta": self.eta, "gamma": self.gamma, "compressor": self.compressor, "k": float(self.k)}
+        return kind(**{f.name: own[f.name] for f in fields(kind) if f.name in own}, **others)
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""

@@ -20,7 +20,7 @@ from sympy.core.relational import Equality
 from fedtheory.bounds.fedcom.checks.listings import tracking_errors
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, SparseFedCOMGATE
-from fedtheory.simulations.compressors import QSGD, Compressor, Identity, RandK, TopK
+from fedtheory.simulations.compressors import QSGD, Identity, RandK, TopK
 from fedtheory.simulations.data import Dataset
 from fedtheory.simulations.exact import expectation
 from fedtheory.simulations.partitions import Partition
@@ -322,15 +322,13 @@ def _families(sigma: float) -> tuple[StabilityCase, ...]:
 
 
 @cache
-def _gaps(family: StabilityCase, tau: int, eta: float, rounds: int = 100) -> dict[float, float]:
-    """q -> exact expected gap after the rounds; infinite if it diverges."""
+def _gaps(family: StabilityCase, tau: int, eta: float) -> dict[float, float]:
+    """q -> exact expected gap after 100 rounds; infinite if it diverges."""
     found = {}
     for k in _KEPT:
-        Q: Compressor = RandK(k)
-        gap = expectation(
-            family.problem, family.build(tau, eta, Q), rounds=rounds, x0=1.0, record=("gap",), at=[rounds]
-        )
-        value = float(gap.gap.values[0, -1])
+        algorithm = family.build(tau, eta, RandK(k))
+        data = expectation(family.problem, algorithm, rounds=100, x0=1.0, record=("gap",), at=[100])
+        value = float(data.gap.values[0, -1])
         found[8 / k - 1] = np.inf if np.isnan(value) else value
     return found
 

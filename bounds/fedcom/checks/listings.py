@@ -5,16 +5,17 @@ In floating point on noisy quadratics, step by step with the same draws; in frac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from fedtheory.bounds.fedcom.checks.executor import Machine, Replay
+from fedtheory.bounds.trials.cases import false
 from fedtheory.bounds.trials.listings import (
     Parabola,
     Undefined,
@@ -22,11 +23,13 @@ from fedtheory.bounds.trials.listings import (
     Vector,
     described,
     difference,
+    executed,
     mean,
+    mean_of,
     parabolas,
     stopped,
 )
-from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE
+from fedtheory.simulations.algorithms.fedcom import FedGATE
 from fedtheory.simulations.compressors import Compressor, Identity, RandK, TopK
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import generate
@@ -35,32 +38,10 @@ from fedtheory.theory.listing import Listing
 from fedtheory.theory.proofs.instances import sides
 from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
-Build = Callable[[Replay], Any]  # the implementation with the settings of a run
-
 # ------------------------------------------------------------------------------------- lines against implementation
 
 UNBIASED: tuple[Compressor, ...] = (Identity(), RandK(1), RandK(2, shared=True))
 WITH_MEMORY: tuple[Compressor, ...] = (Identity(), RandK(1), TopK(1), TopK(2))
-
-
-def fedcom(run: Replay) -> FedCOM:
-    """Algorithm 1."""
-    return FedCOM(run.tau, run.eta, run.gamma, run.compressor)
-
-
-def fedcomgate(run: Replay, **how: Any) -> FedCOMGATE:
-    """Algorithms 2 and 4; `how`: divisor and damping."""
-    return FedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, float(run.k), **how)
-
-
-def fedgate(run: Replay, option: Any = "I") -> FedGATE:
-    """Algorithm 3."""
-    return FedGATE(run.tau, run.eta, run.gamma, option)
-
-
-def sparse(run: Replay, form: Any) -> SparseFedCOMGATE:
-    """The algorithm with memory."""
-    return SparseFedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, form)
 
 
 @cache
@@ -69,15 +50,6 @@ def replays(compressors: Sequence[Compressor], sampled: bool = False) -> tuple[R
     build = {m: generate(3, m, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.5, seed=m) for m in (2, 3, 4)}
     ratio = {2: Fraction(1, 2), 3: Fraction(2, 3), 4: Fraction(1, 2)} if sampled else dict.fromkeys(build, Fraction(1))
     return tuple(Replay(build[m], tau, Q, ratio[m]) for m, tau, Q in product(build, (1, 2, 3), compressors))
-
-
-def _executed(run: Any, listing: Listing) -> Machine | Verdict:
-    """The machine after the run, or the verdict on a listing that cannot be executed."""
-    try:
-        machine: Machine = run.machine(listing)
-    except (Undefined, Unreadable) as error:
-        return stopped(run, error)
-    return machine
 
 
 def _states(machine: Machine, run: Replay, names: Sequence[str]) -> Iterator[tuple[str, int, Vector]]:
@@ -92,12 +64,12 @@ def listing(
     statement: Statement,
     full: bool,
     *,
-    build: Build,
     compressors: Sequence[Compressor] = UNBIASED,
     sampled: bool = False,
     remember: Sequence[str] = (),
+    **implementation: Any,
 ) -> Verdict:
-    """The lines, executed, against an implementation: w and the clients' memories after every round.
+    """The lines, executed, against an implementation (`Replay.built`): w and the clients' memories after every round.
 
     Also the relations that the paper prints about the same algorithm (`also`).
     """
@@ -105,34 +77,29 @@ def listing(
     compared = replays(tuple(compressors), sampled)
     relations = 0
     for run in compared:
-        machine = _executed(run, claim)
+        machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
-        algorithm = build(run)
+        algorithm = run.built(**implementation)
         other = run.implemented(algorithm)
         try:
             states = list(_states(machine, run, remember))
         except Undefined as error:
             return stopped(run, error)
-        if differs := difference(states, other, "w"):
-            name, r, value, expected = differs
-            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "gamma": run.gamma,
-                       "round": r, f"{name} of the listing": value.tolist(),
-                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
-            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r}", witness=witness)
+        if apart := difference(run, algorithm, states, other, "w", gamma=run.gamma):
+            return apart
         for where, values in _printed_of(machine, run) if statement.also else ():
             for side in (side for also in statement.also for side in sides(also, values)):
                 relations += 1
                 if not side.holds:
-                    witness = {"run": str(run), "at": where, "left": side.left, "right": side.right}
-                    return Verdict(Status.REFUTED, f"{run}, {where}: {side.says} is false", witness=witness)
+                    return false(f"{run}, {where}", side, run=str(run), at=where)
     whom = "1 of 2, 2 of 3, 2 of 4 clients a round" if sampled else "2 to 4 clients, all of them"
     also = f"; the relations printed about it hold too, {relations} comparisons" if relations else ""
     return Verdict(
         Status.TESTED,
         f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "
         f"to 3, Q one of {', '.join(Q.name for Q in compressors)}), give {' and '.join(['w', *remember])} of "
-        f"fedtheory.simulations.algorithms.fedcom.{type(build(compared[0])).__name__} with the same draws{also}",
+        f"fedtheory.simulations.algorithms.fedcom.{type(algorithm).__name__} with the same draws{also}",
     )
 
 
@@ -162,8 +129,8 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
     count, apart = 0, 0.0
     for run in replays((Identity(),)):
         machine = run.machine(lines)
-        moved = run.implemented(fedgate(run, which))
-        other = run.implemented(fedgate(run, "II" if which == "I" else "I"))
+        moved = run.implemented(run.built(FedGATE, option=which))
+        other = run.implemented(run.built(FedGATE, option="II" if which == "I" else "I"))
         apart = max(apart, *(float(np.abs(a[0] - b[0]).max()) for a, b in zip(moved, other, strict=True)))
         for r in range(run.rounds):
             messages = [machine.value("u", j, r) / run.eta for j in range(1, run.problem.M + 1)]
@@ -172,9 +139,7 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
                 for side in sides(claim, {**known, "w_r": before, "w_next": after}):
                     count += 1
                     if not side.holds:
-                        witness = {"run": str(run), "round": r, "left": np.asarray(side.left).tolist(),
-                                   "right": np.asarray(side.right).tolist()}  # fmt: skip
-                        return Verdict(Status.REFUTED, f"{run}, round {r}: {side.says} is false", witness=witness)
+                        return false(f"{run}, round {r}", side, run=str(run), round=r)
     who = "every client's copy" if which == "I" else "the server's model"
     return Verdict(
         Status.TESTED,
@@ -219,8 +184,7 @@ class ExactRun:
     @property
     def f(self) -> Parabola:
         """The mean of the f_j, up to a constant."""
-        h = mean(p.curvature for p in self.clients)
-        return Parabola(h, mean(p.curvature * p.minimiser for p in self.clients) / h)
+        return mean_of(self.clients)
 
     def sample(self, r: int) -> tuple[int, ...]:
         """S^(r)."""
@@ -271,7 +235,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
     claim = statement.claim_of(Listing)
     found: list[str] = []
     for run in SAMPLED:
-        machine = _executed(run, claim)
+        machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
         try:
@@ -329,7 +293,7 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
     """k = d, so Q(x) = x: the memory stays 0, and the run is that of Algorithm 3."""
     claim, plain = statement.claim_of(Listing), catalogue.find("fedcom.alg3").claim_of(Listing)
     for run in WHOLE:
-        machine = _executed(run, claim)
+        machine = executed(partial(run.machine, claim), run)
         if isinstance(machine, Verdict):
             return machine
         fedgate = run.series(run.machine(plain), "w")

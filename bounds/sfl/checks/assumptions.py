@@ -5,7 +5,7 @@ An assumption is no claim; the check is that it can be met, and that on some pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import cast
@@ -14,8 +14,8 @@ import numpy as np
 import sympy
 from sympy.logic.boolalg import Boolean
 
+from fedtheory.bounds.trials import problems
 from fedtheory.bounds.trials.cases import Case, met, relations
-from fedtheory.bounds.trials.problems import FAMILY, SAMPLES, Example, examples, logistic, quadratic_example, samples
 from fedtheory.simulations.problems import Array
 from fedtheory.simulations.problems.quadratic import from_functions, generate
 from fedtheory.theory import catalogue
@@ -27,45 +27,38 @@ from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 def lower(statement: Statement, full: bool = False) -> Verdict:
     """F >= F* at seeded points and at x*, F(x*) = F*, if the certificates give x*."""
-    bounded = [g for g in examples() if g.constants.get("x_star") is not None]
+    bounded = [g for g in problems.examples() if g.constants.get("x_star") is not None]
     places = (
         Case(g.name, {"F": g.F, "x": x, "F_star": g.constants["F_star"], "x_star": g.constants["x_star"]})
         for g in bounded
         for x in [g.constants["x_star"], *(x for x, _ in g.pairs)]
     )
-    verdict = met(statement.claim_of(Relations), places, FAMILY)
+    verdict = met(statement.claim, places, problems.FAMILY)
     return replace(verdict, slack=None)  # F* is no bound that a factor could tighten
-
-
-def _pairs(constant: str, symbol: str, least: float) -> Iterator[Case]:
-    """Every client at every pair of points, for the problems whose certified constant is at least `least`."""
-    for g in examples():
-        value = g.constants.get(constant)
-        if value is None or value < least:
-            continue
-        for m, client in enumerate(g.clients, 1):
-            for x, y in g.pairs:
-                yield Case(f"{g.name}, client {m}", {"F_m": client, "x": x, "y": y, symbol: max(float(value), 0.0)})
 
 
 def cases(statement: Statement, full: bool = False) -> Verdict:
     """D_{F_m}(x, y) >= (mu/2) ||x - y||^2 with the certified mu, 0 for a client that is only convex."""
-    return met(statement.claim_of(Relations), _pairs("curvature", "mu", -1e-12), f"the convex ones of {FAMILY}")
+    return met(
+        statement.claim, problems.at_pairs("F_m", "x", "y", problems.convex_examples(), mu="curvature"), problems.CONVEX
+    )
 
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad F_m(x) - grad F_m(y)|| <= L ||x - y|| with the certified L."""
-    return met(statement.claim_of(Relations), _pairs("L", "L", 0.0), FAMILY)
+    return met(statement.claim, problems.at_pairs("F_m", "x", "y", problems.examples(), L="L"), problems.FAMILY)
 
 
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
     """The relation, with the exact expectation over all samples."""
-    return met(statement.claim_of(Relations), samples(lambda _: {}), SAMPLES)
+    return met(statement.claim, problems.samples(lambda _: {}), problems.SAMPLES)
 
 
 def variance(statement: Statement, full: bool = False) -> Verdict:
     """E ||grad f_m - grad F_m||^2 <= sigma^2 with the certified sigma."""
-    return met(statement.claim_of(Relations), samples(lambda problem: {"sigma": problem.constants["sigma"]}), SAMPLES)
+    return met(
+        statement.claim, problems.samples(lambda problem: {"sigma": problem.constants["sigma"]}), problems.SAMPLES
+    )
 
 
 def _by_client(claim: Relations) -> Relations:
@@ -102,7 +95,7 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
 
 
 @cache
-def _heterogeneous() -> tuple[tuple[Example, int, int], ...]:
+def _heterogeneous() -> tuple[tuple[problems.Example, int, int], ...]:
     """(problem, M, d): Groups 2 to 4, identical clients and others in three dimensions, logistic regression."""
     quadratics = [
         *(from_functions(c, (1.0, -1.0), name=f"x^2/2 by {c}") for c in ((0.5, 0.5), (2 / 3, 1 / 3), (1.0, 0.0))),
@@ -110,8 +103,8 @@ def _heterogeneous() -> tuple[tuple[Example, int, int], ...]:
         generate(3, 4, L=1.0, mu=0.3, zeta_star=0.7, delta=0.2, seed=8),
         generate(3, 5, L=2.0, mu=-0.2, zeta_star=2.0, delta=0.5, seed=9),
     ]
-    found = [(quadratic_example(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
-    return (*found, (examples()[-1], logistic().M, logistic().d))
+    found = [(problems.quadratic_example(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
+    return (*found, (problems.examples()[-1], problems.logistic().M, problems.logistic().d))
 
 
 def _het_a() -> Relations:

@@ -12,11 +12,11 @@ from functools import cache, partial
 from itertools import permutations, product
 from typing import Any, cast
 
-import numpy as np
 import sympy
 
 from fedtheory.bounds.sfl.counterexamples import admits, uneven_steps
-from fedtheory.bounds.trials.listings import ROUNDING, At, Executor, KnownDraws, Place, Undefined, Unreadable, stopped
+from fedtheory.bounds.trials.cases import false, fraction
+from fedtheory.bounds.trials.listings import At, Executor, KnownDraws, Place, executed, first_apart, mean
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from fedtheory.simulations.problems import Array
@@ -74,10 +74,6 @@ class Replay(KnownDraws):
             machine.value("x", 0, r)
         return machine
 
-    def points(self, algorithm: Any) -> list[Array]:
-        """x^(0) ... x^(R) of an algorithm of `simulations`."""
-        return [x for x, _ in self.implemented(algorithm)]
-
     def reshuffled(self) -> list[Array]:
         """x^(0) ... x^(R) of SGD with random reshuffling on F_1 ... F_M, exact gradients, one step each."""
         found, problem = [self.start], cast(Quadratic, self.problem)
@@ -108,26 +104,24 @@ def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) 
     for replay in _replays():
         problem, K = replay.problem, replay.K
         where = f"M = {problem.M}, K = {K}, sigma = {problem.constants['sigma']:g}"
-        try:
-            machine = replay.machine(claim)
-        except (Undefined, Unreadable) as error:
-            return stopped(where, error)
+        machine = executed(partial(replay.machine, claim), where)
+        if isinstance(machine, Verdict):
+            return machine
         printed = [machine.value("x", 0, r) for r in range(replay.rounds + 1)]
         share = problem.M if algorithm is PFL else 1
         telescoped = [x - replay.eta * sum(machine.used[r]) / share for r, x in enumerate(printed[:-1])]
         compared = {
-            "implementation": replay.points(algorithm(K=K, eta=replay.eta)),
+            "implementation": replay.models(algorithm(K=K, eta=replay.eta)),
             "telescoped sum of the gradients": [replay.start, *telescoped],
         }
         if algorithm is SFL and K == 1 and not problem.constants["sigma"]:
             compared["SGD with random reshuffling"] = replay.reshuffled()
             reshuffled += 1
         for name, other in compared.items():
-            for r, (one, two) in enumerate(zip(printed, other, strict=True)):
-                if not np.abs(one - two).max() <= ROUNDING:
-                    witness = {"problem": problem.provenance, "K": K, "eta": replay.eta, "round": r,
-                               "listing": one.tolist(), name: two.tolist()}  # fmt: skip
-                    return Verdict(Status.REFUTED, f"{where}: listing and {name} differ in round {r}", witness=witness)
+            if (r := first_apart(printed, other)) is not None:
+                witness = {"problem": problem.provenance, "K": K, "eta": replay.eta, "round": r,
+                           "listing": printed[r].tolist(), name: other[r].tolist()}  # fmt: skip
+                return Verdict(Status.REFUTED, f"{where}: listing and {name} differ in round {r}", witness=witness)
     also = f"; with K = 1 and exact gradients, SGD with random reshuffling ({reshuffled} runs)" if reshuffled else ""
     return Verdict(
         Status.TESTED,
@@ -159,14 +153,12 @@ def split_learning(statement: Statement, full: bool = False) -> Verdict:
         return uneven
     for K in counts:
         replay = Replay(_network(), K, eta=0.3, rounds=4)
-        runs = {a.__name__: replay.points(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
+        runs = {a.__name__: replay.models(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
         for r in range(replay.rounds + 1):
             symbols = {f"x_{name}": run[r] for name, run in runs.items()}
             for side in sides(Relations(claim.formulas), symbols):
                 if not side.holds:
-                    left, right = np.asarray(side.left).tolist(), np.asarray(side.right).tolist()
-                    witness = {"K": K, "round": r, "left": left, "right": right}
-                    return Verdict(Status.REFUTED, f"K = {K}, round {r}: {side.says} is false", witness=witness)
+                    return false(f"K = {K}, round {r}", side, K=K, round=r)
     return Verdict(
         Status.TESTED,
         f"two-layer network cut in two, 3 clients, batches of 4, K = {' and '.join(map(str, counts))}, 4 rounds: the same "
@@ -208,10 +200,6 @@ def _federation(M: int, curved: bool = True) -> list[Scalar]:
     return [Scalar(Fraction(1, m if curved else 1), Fraction(m * (-1) ** (m + 1))) for m in range(1, M + 1)]
 
 
-def _fraction(q: Any) -> Fraction:
-    return Fraction(int(q.numerator), int(q.denominator))
-
-
 def biased(statement: Statement, full: bool = False) -> Verdict:
     """E[grad f_pi_m(x_mk)] against grad F, exactly: against E[grad F(x_mk)] and against grad F(x)."""
     claim = statement.claim_of(Words)
@@ -221,15 +209,12 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
     start, eta = Fraction(1, 3), Fraction(1, 5)
 
     def differences(clients: list[Scalar], K: int) -> Iterator[tuple[tuple[int, int], str, Fraction]]:
-        M = len(clients)
-        mean = Scalar(
-            sum((c.curvature for c in clients), Fraction()) / M, sum((c.slope for c in clients), Fraction()) / M
-        )
-        values = {"F": mean, "x": start}
+        F = Scalar(mean(c.curvature for c in clients), mean(c.slope for c in clients))
+        values = {"F": F, "x": start}
         left, right = formula.args
         rights = {"E[grad F(x_mk)]": Expectation(right), "grad F(x)": right.xreplace({symbols["x_mk"]: symbols["x"]})}
         for place, law in _steps(clients, K, start, eta).items():
-            exact = partial(interpret, values=values, law=law, number=_fraction)
+            exact = partial(interpret, values=values, law=law, number=fraction)
             for name, side in rights.items():
                 yield place, name, exact(left) - exact(side)
 
@@ -237,19 +222,10 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
     for M, K in cases:
         for place, name, difference in differences(_federation(M), K):
             if (difference != 0) != (unequal and place != (1, 0)):
-                witness = {
-                    "M": M,
-                    "K": K,
-                    "m, k": place,
-                    "x": start,
-                    "eta": eta,
-                    "curvatures": "1, 1/2, 1/3 ...",
-                    "slopes": "1, -2, 3 ...",
-                    f"E[grad f_pi_m(x_mk)] - {name}": difference,
-                }
-                return Verdict(
-                    Status.REFUTED, f"M = {M}, K = {K}, (m, k) = {place}: not as the sentence says", witness=witness
-                )
+                witness = {"M": M, "K": K, "m, k": place, "x": start, "eta": eta, "curvatures": "1, 1/2, 1/3 ...",
+                           "slopes": "1, -2, 3 ...", f"E[grad f_pi_m(x_mk)] - {name}": difference}  # fmt: skip
+                says = f"M = {M}, K = {K}, (m, k) = {place}: not as the sentence says"
+                return Verdict(Status.REFUTED, says, witness=witness)
     one_hessian = [d for M, K in cases for _, name, d in differences(_federation(M, curved=False), K) if name[0] == "E"]
     linear = [d for K in (1, 2, 3) for _, _, d in differences([Scalar(Fraction(0), Fraction(1))] * 3, K)]
     return Verdict(
