@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Annotated, ClassVar, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
+    LocalCount,
     Memory,
+    Messages,
+    Participants,
     Watch,
     aggregated,
     at_clients,
-    check_S,
     everyone,
     kept,
     participating,
@@ -37,7 +39,7 @@ from fedtheory.simulations.algorithms.base import (
     with_clients,
 )
 from fedtheory.simulations.arrays import descended, known_as, like, namespace
-from fedtheory.simulations.checked import brief, number, one_of, step_sizes, whole
+from fedtheory.simulations.checked import StepSizes, brief, number
 from fedtheory.simulations.compressors import Compressor, Identity
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
@@ -47,6 +49,8 @@ Option = Literal["I", "II"]
 Form = Literal["printed", "corrected"]
 Start = Literal["zero", "gradient"]
 Scheme = Literal["shares", "I", "II"]
+Gamma = Annotated[float, "> 0"]
+Damping = Annotated[float, "> 0"]
 
 UNCOMPRESSED = Identity()
 
@@ -71,17 +75,8 @@ class Settings(Protocol):
         """Q, the compressor of a client's message."""
 
 
-class Compressing:
-    """Local steps at all clients, one compressed message up, one uncompressed vector down.
-
-    Raises ValueError for a tau that is not a whole number >= 1, a gamma that is not positive and finite, or an eta
-    that is not a positive finite number (or several of them).
-    """
-
-    def __post_init__(self: Settings) -> None:
-        whole("tau", self.tau, what="a whole number of local steps")
-        step_sizes(self.eta)
-        number("gamma", self.gamma, "> 0")
+class Compressing(Messages):
+    """Local steps at all clients, one compressed message up, one uncompressed vector down."""
 
     def participants(self, problem: Problem) -> int:
         """All M clients."""
@@ -92,8 +87,8 @@ class Compressing:
         return self.compressor.bits(problem.d)
 
     def downlink_bits(self, problem: Problem) -> float:
-        """Bits that a participating client receives in a round: one vector."""
-        return FLOAT * problem.d
+        """Bits that a participating client receives in a round."""
+        return self.down * FLOAT * problem.d
 
     def symbols(self: Settings, problem: Problem) -> dict[str, float]:
         """m, tau, gamma and q.  Raises ValueError when the compressor has no q."""
@@ -105,9 +100,9 @@ class Compressing:
 class FedCOM(Compressing):
     """Algorithm 1, for homogeneous clients: local SGD, compressed accumulated gradients."""
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     compressor: Compressor = UNCOMPRESSED
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -140,24 +135,20 @@ class FedCOMGATE(Compressing):
 
     `memory["delta"]` (E, N, M, d) holds delta_j.
 
-    Raises ValueError for settings other than these; for a round, when floor(k m) is 0, or when damping is None and
-    the compressor has no q.
+    A round raises ValueError when floor(k m) is 0, or when damping is None and the compressor has no q.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     compressor: Compressor = UNCOMPRESSED
-    k: float = 1.0
+    k: Annotated[float, "in (0, 1]"] = 1.0
     divisor: Divisor = "participants"
-    damping: float | None = 1.0
+    damping: Damping | None = 1.0
     sign: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("k", self.k, "in (0, 1]")
-        one_of("divisor", self.divisor, Divisor)
-        check_damping("damping", self.damping)
         if number("sign", self.sign) not in (1, -1):
             raise ValueError(f"sign = {brief(self.sign)}: expected 1 or -1")
 
@@ -202,18 +193,13 @@ class FedGATE(Compressing):
     option  "I": every client keeps a copy of the server's model and steps it itself; "II": the server broadcasts it
 
     `memory["delta"]` (E, N, M, d) holds delta_j, with Option I `memory["w"]` (E, N, M, d) the clients' copies of w.
-    Raises ValueError for another option.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     option: Option = "I"
     compressor: ClassVar[Compressor] = UNCOMPRESSED
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("option", self.option, Option)
 
     def downlink_bits(self, problem: Problem) -> float:
         """u, and with Option II w too."""
@@ -261,21 +247,16 @@ class SparseFedCOMGATE(Compressing):
     gamma = 1 and identical clients some runs diverge for L eta tau a little above 2 k/d.  There is no proof of
     convergence: on quadratics with gamma = 1 all runs converged for L eta tau <= 2 k/d.
 
-    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form, or an
-    alpha that is not positive and finite; for a round of the corrected form, when the compressor has no alpha.
+    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  A round of the corrected form raises
+    ValueError when the compressor has no alpha.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     compressor: Compressor = UNCOMPRESSED
     form: Form = "printed"
-    damping: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_damping("damping", self.damping)
-        one_of("form", self.form, Form)
+    damping: Damping | None = None
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -313,23 +294,16 @@ class FedPAQ(Compressing):
     scheme  of weights p_k.  "shares": S clients without replacement, each with its share of their p (McMahan et al. 2017),
             which is biased for S < M.  The unbiased ones of Li et al. 2020, "On the convergence of FedAvg on non-IID data":
             "I": S clients by p with replacement, all alike; "II": S without replacement, with weights p_k M/S
-
-    Raises ValueError for an S that is not a whole number >= 1, or another scheme.
     """
 
-    tau: int
-    eta: Any
+    tau: LocalCount
+    eta: StepSizes
     compressor: Compressor = UNCOMPRESSED
-    S: int | None = None
+    S: Participants | None = None
     scheme: Scheme = "shares"
     gamma: ClassVar[float] = 1.0
     weighs: ClassVar[bool] = True
     own_steps: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_S(self.S)
-        one_of("scheme", self.scheme, Scheme)
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -359,24 +333,17 @@ class SCAFFOLD(Compressing):
     option  "I": c_j is a stochastic gradient at the server's model; "II": the mean of those of the local steps
     start   c_j before the first round: "zero", or a stochastic "gradient" at the start; c is their mean
 
-    Raises ValueError for an S that is not a whole number >= 1, or another option or start.
-
     `memory["c"]` (E, N, d) is the server's control variate, `memory["c_j"]` (E, N, M, d) are the clients'.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
-    S: int | None = None
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
+    S: Participants | None = None
     option: Option = "II"
     start: Start = "zero"
     compressor: ClassVar[Compressor] = UNCOMPRESSED
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_S(self.S)
-        one_of("option", self.option, Option)
-        one_of("start", self.start, Start)
+    down = 2  # the model and the server's control variate
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -384,10 +351,6 @@ class SCAFFOLD(Compressing):
 
     def uplink_bits(self, problem: Problem) -> float:
         """The changes of the model and of the control variate."""
-        return 2 * FLOAT * problem.d
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and the server's control variate."""
         return 2 * FLOAT * problem.d
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -422,19 +385,14 @@ class DIANA(Compressing):
     alpha  step of the memories h_j; None: 1 / (1 + q), with the compressor's q
 
     `memory["h_j"]` (E, N, M, d) and `memory["h"]` (E, N, d) hold the clients' memories and the server's; they start
-    at 0.  Raises ValueError for an alpha that is not positive and finite; for a round, when alpha is None and the
-    compressor has no q.
+    at 0.  A round raises ValueError when alpha is None and the compressor has no q.
     """
 
-    eta: Any
+    eta: StepSizes
     compressor: Compressor = UNCOMPRESSED
-    alpha: float | None = None
+    alpha: Damping | None = None
     tau: ClassVar[int] = 1
     gamma: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_damping("alpha", self.alpha)
 
     def gradients(self, problem: Problem, x: Array, draws: Draws, memory: Memory) -> Array:
         """g_j, the clients' stochastic gradients at x (E, N, M, d)."""
@@ -592,9 +550,3 @@ def damping_of_memory(compressor: Compressor, d: int) -> float:
     if c.value is None or not c.value < 1:
         raise ValueError(f"{compressor.name}: expected E||Q(x) - x||^2 <= c ||x||^2 with c < 1, not {c}")
     return 1 - c.value
-
-
-def check_damping(name: str, alpha: float | None) -> None:
-    """Raises ValueError when alpha is neither None nor a positive finite number."""
-    if alpha is not None:
-        number(name, alpha, "> 0")
