@@ -324,6 +324,3 @@ def probed(model: str, digest: str, shape: tuple[int, int, int], outputs: int) -
     except Exception as error:  # torch.func knows no such operation, or the user's code looks at numbers
         return reason(error)
     return ""
-
-
-__all__ = ["NAME", "constructed", "digest_of_data", "file_of", "images", "initial", "is_own", "module", "probed"]

@@ -98,6 +98,3 @@ class Kinked(Wrapped):
         }
         own |= {name: Certified(own[name].value, lower) for name in ("mu", "mu_pl", "curvature") if own[name].value}
         return Constants(own)
-
-
-__all__ = ["Kinked"]

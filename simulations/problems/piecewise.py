@@ -189,6 +189,3 @@ class Piecewise:
         outer = float(self._h[:, 0 if at == 0 else -1].mean())
         end = 0 if at == 0 else -1
         return float(knots[end] - slopes[end] / outer) if outer else None
-
-
-__all__ = ["Piecewise"]

@@ -86,6 +86,3 @@ def _value(name: str, text: str) -> Any:
     except tomllib.TOMLDecodeError:
         top, sign, bottom = text.partition("/")
         return number(name, text) if sign and top.isdigit() and bottom.isdigit() else text
-
-
-__all__ = ["read"]
