@@ -214,9 +214,12 @@ Direction = Callable[[Array, Draw], Array]  # what a step subtracts, times eta: 
 def local_steps(
     x: Array, eta: Array, clients: NDArray[np.int64], draws: Draws, T: int, watch: Watch, direction: Direction
 ) -> Array:
-    """y (E, N, S, d): T times y = y - eta direction(y, draw) at the clients (1, M) or (N, S), from x (E, N, d)."""
+    """y (E, N, S, d): T times y = y - eta direction(y, draw) at the clients (1, M) or (N, S).
+
+    From x (E, N, d), the same for all clients, or (E, N, S, d).
+    """
     draw, eta = draws.of(clients, T), eta[..., None]
-    y = to_clients(x, clients.shape[1])
+    y = to_clients(x, clients.shape[1]) if x.ndim == 3 else x
     for t in range(T):
         watch(y)
         y = descended(y, eta, direction(y, draw.step(t)))
@@ -229,9 +232,11 @@ def at_both(problem: Problem, y: Array, z: Array, clients: NDArray[np.int64], dr
     return g[: len(y)], g[len(y) :]
 
 
-def gradients(problem: Problem, clients: NDArray[np.int64]) -> Direction:
-    """The direction of plain SGD: the clients' stochastic gradients."""
-    return lambda y, draw: problem.gradient(y, clients, draw)
+def gradients(problem: Problem, clients: NDArray[np.int64], less: Array | None = None) -> Direction:
+    """The direction of plain SGD: the clients' stochastic gradients, less what each tracks (E, N, S, d)."""
+    if less is None:
+        return lambda y, draw: problem.gradient(y, clients, draw)
+    return lambda y, draw: problem.gradient(y, clients, draw) - less
 
 
 class ExactGradients(Problem, Protocol):

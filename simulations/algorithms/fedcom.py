@@ -32,13 +32,15 @@ from fedtheory.simulations.algorithms.base import (
     aggregated,
     at_clients,
     everyone,
+    gradients,
     kept,
+    local_steps,
     participating,
     sampled,
     to_clients,
     with_clients,
 )
-from fedtheory.simulations.arrays import descended, known_as, like, namespace
+from fedtheory.simulations.arrays import known_as, like, namespace
 from fedtheory.simulations.checked import StepSizes, brief, number
 from fedtheory.simulations.compressors import Compressor, Identity
 from fedtheory.simulations.draws import Draws
@@ -109,7 +111,7 @@ class FedCOM(Compressing):
         """x (E, N, d) -> x (E, N, d)."""
         clients = everyone(problem)
         # w_j^(0) = w; tau times w_j^(c+1) = w_j^(c) - eta g_j^(c)
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients))
         # client j sends Delta_jq = Q((w - w_j^(tau)) / eta)
         Delta_jq = encode(self.compressor, (x[:, :, None] - w_j) / eta[..., None], clients, draws)
         # server: w = w - eta gamma (1/m) sum_j Delta_jq
@@ -174,7 +176,7 @@ class FedCOMGATE(Compressing):
         every_delta = kept(memory, "delta", x, problem.M)  # delta_j^(0) = 0
         delta_j = at_clients(every_delta, clients, x)
         # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, delta_j)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients, delta_j))
         # client j sends Delta_jq = Q((w - w_j^(tau)) / eta) and gets Delta_q
         Delta_jq = encode(self.compressor, (x[:, :, None] - w_j) / eta[..., None], clients, draws)
         # server: Delta_q = (1/m) sum_j Delta_jq, or (1/|S|) sum_j Delta_jq
@@ -213,7 +215,7 @@ class FedGATE(Compressing):
         if self.option == "I":
             w = memory.get("w", w)
         # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
-        w_j = local_steps(problem, w, eta, clients, draws, self.tau, watch, delta_j)
+        w_j = local_steps(w, eta, clients, draws, self.tau, watch, gradients(problem, clients, delta_j))
         # client j sends u_j = w - w_j^(tau) and gets u = (1/m) sum_j u_j, which the server computes
         u = (w - w_j).mean(axis=2)
         # client j computes wbar = w - u
@@ -264,7 +266,7 @@ class SparseFedCOMGATE(Compressing):
         delta_j = kept(memory, "delta", to_clients(x, problem.M))  # delta_j^(0) = 0
         nu_j = kept(memory, "nu", to_clients(x, problem.M))  # nu_j^(0) = 0
         # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, delta_j)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients, delta_j))
         u_j = x[:, :, None] - w_j
         # (8): client j sends Delta_js = top_k{(w - w_j^(tau)) + nu_j} and gets Delta
         Delta_js = encode(self.compressor, u_j + nu_j, clients, draws)
@@ -314,7 +316,7 @@ class FedPAQ(Compressing):
         S, p = self.participants(problem), shares(problem)
         clients = drawn_by(p, draws, S) if self.scheme == "I" else participating(problem, draws, S)
         # client j: tau local steps of SGD from w
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients))
         # client j sends Q(w_j^(tau) - w)
         sent = encode(self.compressor, w_j - x[:, :, None], clients, draws)
         # server: w = w + (1/S) sum_j Q(w_j^(tau) - w), or by the problem's weights
@@ -362,7 +364,7 @@ class SCAFFOLD(Compressing):
         c, every_c = kept(memory, "c", x), kept(memory, "c_j", x, problem.M)
         c_j = at_clients(every_c, clients, x)
         # server sends (x, c); client j: tau times y_j = y_j - eta (g_j(y_j) - c_j + c)
-        y_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, c_j - c[:, :, None])
+        y_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients, c_j - c[:, :, None]))
         # client j, Option II: c_j+ = c_j - c + (1/(tau eta)) (x - y_j); sends y_j - x and c_j+ - c_j
         c_plus = c_j - c[:, :, None] + (x[:, :, None] - y_j) / (self.tau * eta[..., None])
         if self.option == "I":  # c_j+ = g_j(x)
@@ -474,29 +476,6 @@ def drawn_by(p: NDArray[np.float64], draws: Draws, S: int) -> NDArray[np.int64]:
         return draws.replay
     coins = draws.of(np.full((1, 1), len(p)), 1).step(0).uniform(S)[..., 0, :]  # of client M, which does not exist
     return np.searchsorted(np.cumsum(p)[:-1], coins, side="right")
-
-
-def local_steps(
-    problem: Problem,
-    w: Array,
-    eta: Array,
-    clients: NDArray[np.int64],
-    draws: Draws,
-    tau: int,
-    watch: Watch,
-    delta: Array | float,
-) -> Array:
-    """w_j^(tau), (E, N, S, d): tau local steps of the clients (1, M) or (N, S) from w (E, N, d) or (E, N, S, d).
-
-    delta (E, N, S, d), or a number: what each client subtracts from its stochastic gradients.
-    """
-    draw, eta = draws.of(clients, tau), eta[..., None]
-    w_j = to_clients(w, clients.shape[1]) if w.ndim == 3 else w  # w_j^(0) = w
-    for c in range(tau):
-        watch(w_j)
-        d_j = problem.gradient(w_j, clients, draw.step(c))
-        w_j = descended(w_j, eta, d_j if isinstance(delta, float) and delta == 0 else d_j - delta)
-    return w_j
 
 
 def encode(compressor: Compressor, x: Array, clients: NDArray[np.int64], draws: Draws) -> Array:
