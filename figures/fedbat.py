@@ -33,7 +33,7 @@ from fedtheory.figures.gallery import (
     canvas,
     count_axis,
 )
-from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, rows_of, some
 from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED, TERM, ordered, term_colours
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.base import Algorithm, Memory
@@ -549,10 +549,7 @@ def bias(full: bool = False) -> FigureData:
         for axis, values in zip(axes[0], (mean, deviation, root), strict=True):
             wide = 3.0 if name.endswith(r"\infty$") else 1.4
             axis.plot(_X, values, color=colour, ls=dash, lw=wide, alpha=0.6 if wide > 2 else 1.0, label=name)
-        rows += [
-            {"method": name, "x": a, "mean": b, "deviation": c, "root_mean_square_error": e}
-            for a, b, c, e in zip(_X, mean, deviation, root, strict=True)
-        ]
+        rows += rows_of({"method": name}, x=_X, mean=mean, deviation=deviation, root_mean_square_error=root)
     titles = (
         "mean $\\mathbb{E}[\\hat m_1]$",
         "standard deviation of $\\hat m_1$",
