@@ -7,8 +7,8 @@ FEDTHEORY_MEMORY (GiB) and FEDTHEORY_HOURS set others.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
@@ -63,6 +63,18 @@ def shortened(text: str, most: int) -> str:
 def reason(error: BaseException) -> str:
     """What an error says, in one line of at most 100 characters."""
     return shortened(" ".join(str(error).split()) or type(error).__name__, 100)
+
+
+@contextmanager
+def reading(what: str, expected: str, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
+    """Turn the errors of a reader into a ValueError: "cannot read WHAT: the error's words; expected ...".
+
+    errors  by default all, as the readers of many formats raise another one for each way in which a file is damaged
+    """
+    try:
+        yield
+    except errors as error:
+        raise ValueError(f"cannot read {what}: {reason(error)}; expected {expected}") from None
 
 
 def whole(name: str, value: Any, least: int = 1, what: str = "a whole number", most: int | None = None) -> int:
