@@ -32,7 +32,7 @@ from torch.nn.functional import cross_entropy, interpolate, pad, softplus
 from torch.nn.modules.batchnorm import _NormBase
 
 from fedtheory.simulations.arrays import like
-from fedtheory.simulations.checked import brief, number, one_of, reason, whole
+from fedtheory.simulations.checked import Count, brief, check_settings, number, reason, whole
 from fedtheory.simulations.constants import Certified, Constants
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.networks import models, own
@@ -121,7 +121,7 @@ class Network:
     order: Order = "replacement"
     weight_decay: float = 0.0
     clip: float | None = None
-    local_epochs: int | None = None
+    local_epochs: Count | None = None
     enlarge: tuple[int, int] | None = None
     crop: int = 0
     flip: bool = False
@@ -140,13 +140,10 @@ class Network:
         object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, "in [0, 1e30]"))
         if self.clip is not None:
             object.__setattr__(self, "clip", number("clip", self.clip, "in (0, 1e30]"))
-        one_of("order", self.order, Order)
-        one_of("loss", self.loss, Loss)
+        check_settings(self)
         if self.loss != "cross-entropy" and self.data.classes != 2:
             raise ValueError(f"loss = {self.loss!r}: {self.data.name} has {self.data.classes} classes, expected 2")
         whole("crop", self.crop, 0, most=min(self.data.shape[1:]))
-        if self.initial is not None:
-            one_of("initial", self.initial, models.Weights)
         if own.is_own(self.model) and (self.initial, self.norm) != (None, None):
             raise ValueError("initial or norm with a network of one's own: expected none, its code says both")
         if self.enlarge is not None:
@@ -158,16 +155,12 @@ class Network:
             raise ValueError("crop and enlarge: expected one of them, for both cut out a part")
         if not isinstance(self.flip, bool):
             raise ValueError(f"flip = {brief(self.flip)}: expected true or false")
-        if self.local_epochs is not None:
-            whole("local_epochs", self.local_epochs)
-            if self.batch is None or self.order == "replacement":
-                raise ValueError("local_epochs: expected a batch, and order = 'epochs' or 'whole epochs'")
+        if self.local_epochs is not None and (self.batch is None or self.order == "replacement"):
+            raise ValueError("local_epochs: expected a batch, and order = 'epochs' or 'whole epochs'")
         if self.cut_after is not None and (self.order == "whole epochs" or self.local_epochs is not None):
             raise ValueError("cut_after: expected batches of one size, and the same number of steps for all clients")
         if self.batch is None and (self.order != "replacement" or self.clip is not None or self.crop or self.flip):
             raise ValueError("order, clip, crop or flip without a batch: expected none of them, gradients are exact")
-        one_of("precision", self.precision, Precision)
-        one_of("batching", self.batching, Batching)
         available(self.device)
         dealt = self.sizes.sum()
         if dealt != len(self.data.labels):

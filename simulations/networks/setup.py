@@ -34,14 +34,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
 from fedtheory.simulations.algorithms import builders, kind_of, must_be_given, registry, settings_of as fields_of
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.sfl import Splitting
-from fedtheory.simulations.checked import affordable, brief, number, whole
+from fedtheory.simulations.checked import Count, affordable, brief, check_settings, number, whole
 from fedtheory.simulations.compressors import from_text
 from fedtheory.simulations.networks import images, own as own_ones
 from fedtheory.simulations.networks.images import Images
@@ -84,19 +84,17 @@ class Setup:
     data: Mapping[str, Any]
     network: Mapping[str, Any]
     algorithm: Mapping[str, Any]
-    rounds: int
+    rounds: Count
     seeds: tuple[int, ...] = (0,)
-    decay: float = 1.0
-    every: int = 1
-    tail: int = 0
+    decay: Annotated[float, "in (0, 1]"] = 1.0
+    every: Count = 1
+    tail: Annotated[int, "a whole number", 0] = 0
     record: tuple[str, ...] = field(default=("value", "test_value", "accuracy"))
     threads: int | None = None
     sha256: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "every"):
-            whole(name, getattr(self, name))
-        whole("tail", self.tail, 0)
+        check_settings(self)
         if self.threads is not None:
             whole("threads", self.threads, most=4096)
         if not self.seeds:
@@ -108,7 +106,6 @@ class Setup:
         rows = (float(self.rounds) / self.every + min(self.tail, self.rounds)) * len(self.seeds)
         what = f"rounds = {brief(self.rounds)}, measured every {brief(self.every)}"
         affordable(what, numbers=32 * rows, steps=float(self.rounds) * len(self.seeds))
-        number("decay", self.decay, "in (0, 1]")
         if not self.record or not all(isinstance(name, str) and name in RECORDED for name in self.record):
             raise ValueError(f"record = {brief(list(self.record))}: expected some of {', '.join(RECORDED)}")
         for table, names in (

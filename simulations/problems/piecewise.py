@@ -143,9 +143,9 @@ class Piecewise:
     def constants(self) -> Constants:
         """Closed forms; the minimiser is a root of F', which is linear between knots."""
         h, least = self._h, float(self._h.min())
-        x_star = self._root()
-        none = "F' has no root"
-        at_star = None if x_star is None else float(np.sqrt((self.client_slopes(np.array([x_star])) ** 2).mean()))
+        root = self._root()
+        how = "closed form" if root is not None else "F' has no root"
+        x_star = Certified(None if root is None else np.array([root]), how)
         alike = all(np.ptp(h[:, j]) == 0 for j in (0, -1))
         slopes = self.client_slopes(self._corners[:, None])
         apart = float(np.sqrt(slopes.var(-1).max(initial=0.0))) if alike else None
@@ -158,17 +158,12 @@ class Piecewise:
                 "mu_pl": curved if least > 0 else Certified(None, "F is not strongly convex"),
                 "curvature": curved,
                 "sigma": Certified(0.0, "exact gradients"),
-                "zeta_star": Certified(at_star, "closed form" if x_star is not None else none),
+                "zeta_star": x_star.then(lambda x: float(np.sqrt((self.client_slopes(x) ** 2).mean())), how),
                 "beta": Certified(0.0, "chosen: zeta alone bounds the heterogeneity"),
                 "zeta": zeta,
                 "G": zeta,
-                "F_star": Certified(
-                    None if x_star is None else float(self.value(np.array([x_star]))),
-                    "closed form" if x_star is not None else none,
-                ),
-                "x_star": Certified(
-                    None if x_star is None else np.array([x_star]), "closed form" if x_star is not None else none
-                ),
+                "F_star": x_star.then(lambda x: float(self.value(x)), how),
+                "x_star": x_star,
             }
         )
 
