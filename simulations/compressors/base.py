@@ -92,7 +92,7 @@ class Compressor(ABC):
         """
 
     def moments(self, d: int) -> tuple[Array, Array] | None:
-        """E[m] (d,) and E[m m'] (d, d) where Q(x) = (m_1 x_1, ..., m_d x_d), as `moments.mask` takes them; else None."""
+        """E[m] (d,) and E[m m'] (d, d) where Q(x) = (m_1 x_1, ..., m_d x_d); else None."""
         return None
 
     def encode(self, message: ArrayLike, mask: ArrayLike | None = None) -> bytes:

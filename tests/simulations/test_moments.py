@@ -1,7 +1,7 @@
 """Exact expectations: against enumeration of every order, against runs, against closed forms; kernels one by one."""
 
 import json
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,7 @@ from fedtheory.simulations.exact.moments import (
     affine,
     expectation,
     gradient_step,
-    mask,
-    mixture,
     parallel,
-    quantiser,
     sequential,
 )
 from fedtheory.simulations.partitions import iid
@@ -199,6 +196,16 @@ def test_common_eigenvectors() -> None:
 # --------------------------------------------------------------------------------------------- kernels
 
 
+def mixture(kernels: list[Kernel], weights: Any) -> Kernel:
+    """One of the kernels, drawn anew at every step."""
+    return Kernel(sum((w * k.second for w, k in zip(weights, kernels, strict=True)), np.zeros(())))
+
+
+def chained(first: Kernel, second: Kernel) -> Kernel:
+    """One step, then the other, independently."""
+    return Kernel(second.second @ first.second)
+
+
 def random_kernel(rng: np.random.Generator, d: int) -> Kernel:
     """A mixture of two affine maps with noise."""
     maps = rng.standard_normal((2, d + 1, d + 1))
@@ -225,7 +232,7 @@ def test_orders_of_kernels(d: int, M: int, data: Any, seed: int) -> None:
     for sample in samples:
         chain = sample[0]
         for kernel in sample[1:]:
-            chain = chain.then(kernel)
+            chain = chained(chain, kernel)
         second += chain.second / len(samples)
         mean += chain.mean / len(samples)
     same(sequential(kernels, S), second, mean)
@@ -251,7 +258,7 @@ def test_affine_and_composition(d: int, seed: int) -> None:
     V = np.outer(z, z)
     noise = np.zeros((d + 1, d + 1))
     noise[1:, 1:] = covariance
-    chain = affine(A, covariance).then(affine(B))
+    chain = chained(affine(A, covariance), affine(B))
     expected = B @ (A @ V @ A.T + noise) @ B.T
     np.testing.assert_allclose((chain.second @ V.ravel()).reshape(V.shape), expected, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(chain.mean, B @ A, rtol=1e-12, atol=1e-12)
@@ -277,54 +284,12 @@ def test_gradient_step_and_mini_batch() -> None:
         np.testing.assert_allclose(got[e, 0], [1, *np.mean(ends, axis=0)], rtol=1e-13)
 
 
-def all_masks(q: int, k: int | None, p: float) -> list[tuple[float, np.ndarray]]:
-    """(probability, mask): k of q coordinates scaled by q/k, or each with probability p scaled by 1/p."""
-    if k is not None:
-        chosen = list(combinations(range(q), k))
-        return [(1 / len(chosen), np.isin(np.arange(q), c) * q / k) for c in chosen]
-    bits = product([0, 1], repeat=q)
-    return [(p ** sum(c) * (1 - p) ** (q - sum(c)), np.array(c) / p) for c in bits]
-
-
-@pytest.mark.parametrize(("q", "k"), [(1, 1), (3, 1), (3, 2), (4, 3), (2, None), (3, None)])
-@pytest.mark.parametrize("kept", [1, 3])
-def test_masks(q: int, k: int | None, kept: int) -> None:
-    """The formulas of `mask` against all masks; the kept entries stay, cross moments with them too."""
-    p = 0.3
-    second = np.ones((q, q)) * (1 if k is None or q == 1 else q / k * (k - 1) / (q - 1))
-    np.fill_diagonal(second, 1 / p if k is None else q / k)
-    kernel = mask(np.ones(q), second, kept)
-    weighted = [
-        (weight, affine(np.diag(np.concatenate([np.ones(kept), chosen])))) for weight, chosen in all_masks(q, k, p)
-    ]
-    weights, each = zip(*weighted, strict=True)
-    same(kernel, mixture(each, weights).second, np.eye(kept + q))
-
-
-def test_quantiser() -> None:
-    """Q(v) = B v with B drawn from three matrices, the first two entries kept; then an affine step after it."""
-    rng = np.random.default_rng(0)
-    B, weights = rng.standard_normal((3, 2, 2)), np.array([0.2, 0.3, 0.5])
-    mean = np.tensordot(weights, B, 1)
-    kernel = quantiser(mean, sum(w * np.kron(b, b) for w, b in zip(weights, B, strict=True)), kept=2)
-    z = np.array([1.0, *rng.standard_normal(3)])
-    ends = [np.concatenate([z[:2], b @ z[2:]]) for b in B]
-    expected = sum(w * np.outer(end, end) for w, end in zip(weights, ends, strict=True))
-    np.testing.assert_allclose((kernel.second @ np.outer(z, z).ravel()).reshape(4, 4), expected, rtol=1e-13)
-    np.testing.assert_allclose(kernel.mean @ z, np.concatenate([z[:2], mean @ z[2:]]), rtol=1e-13)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: affine(np.ones((2, 2))), r"shape \(2, 2\): expected square matrices with first row \(1, 0"),
         (lambda: affine(np.eye(3)[:2]), r"shape \(2, 3\)"),
         (lambda: affine(np.eye(3), np.eye(3)), r"covariance of shape \(3, 3\): expected \(..., 2, 2\)"),
-        (lambda: mixture([affine(np.eye(2))] * 2, [0.5, 0.6]), r"weights = \[0.5, 0.6\]: expected 2 probabilities"),
-        (lambda: mixture([affine(np.eye(2))] * 2, [1.5, -0.5]), "expected 2 probabilities"),
-        (lambda: mixture([affine(np.eye(2))] * 2, [1.0]), "expected 2 probabilities"),
-        (lambda: quantiser(np.eye(2), np.eye(2)), r"second \(2, 2\): expected \(q, q\) and \(q\^2, q\^2\)"),
-        (lambda: quantiser(np.eye(2), np.eye(4), kept=0), "kept = 0: expected at least 1"),
         (lambda: sequential([affine(np.eye(2))] * 2, 3), "S = 3 of 2 kernels: expected 1 <= S <= 2"),
         (lambda: sequential([affine(np.eye(2))] * 17, 1), "17 kernels in sequence: expected at most 16"),
         (lambda: parallel([affine(np.eye(2))] * 2, 0), "S = 0 of 2 kernels"),
