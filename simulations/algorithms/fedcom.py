@@ -19,7 +19,7 @@ from functools import partial
 from typing import Annotated, ClassVar, Literal, Protocol, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fedtheory.simulations.algorithms.base import (
     FLOAT,
@@ -63,10 +63,6 @@ class Settings(Protocol):
     @property
     def tau(self) -> int:
         """Local steps."""
-
-    @property
-    def eta(self) -> ArrayLike:
-        """Local step size, or several (one run each)."""
 
     @property
     def gamma(self) -> float:

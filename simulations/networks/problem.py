@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast, get_args
 
@@ -255,27 +255,12 @@ class Network:
     @property
     def provenance(self) -> Mapping[str, Any]:
         """All settings; the images by their origin, the partition by its method."""
-        own = {
-            "problem": "network",
-            "data": self.data.provenance,
-            "partition": self.partition.method,
-            "model": self.model,
-            "batch": None if self.batch is None else int(self.batch),
-            "norm": self.norm,
-            "order": self.order,
-            "weight_decay": float(self.weight_decay),
-            "clip": None if self.clip is None else float(self.clip),
-            "local_epochs": None if self.local_epochs is None else int(self.local_epochs),
-            "enlarge": None if self.enlarge is None else list(self.enlarge),
-            "crop": int(self.crop),
-            "flip": self.flip,
-            "loss": self.loss,
-            "initial": self.initial,
-            "cut_after": self.cut_after,
-            "device": self.device,
-            "precision": self.precision,
-            "batching": self.batching,
-        }
+        own: dict[str, Any] = {"problem": "network", "data": self.data.provenance, "partition": self.partition.method}
+        for name in (f.name for f in fields(self) if f.name not in ("data", "partition", "weights")):
+            value = getattr(self, name)
+            own[name] = (
+                list(value) if isinstance(value, tuple) else value.item() if isinstance(value, np.generic) else value
+            )
         return own if self.weights is None else own | {"weights": self.weights.tolist()}
 
     def start(self, seed: int) -> NDArray[np.float64]:
