@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast, get_args
 
@@ -33,15 +33,15 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from fedtheory.simulations.arrays import like
 from fedtheory.simulations.checked import Count, brief, check_settings, number, reason, whole
-from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.constants import Constants
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.networks import models, own
 from fedtheory.simulations.networks.images import Images, channel_statistics
 from fedtheory.simulations.networks.stacked import can_stack, outputs
 from fedtheory.simulations.own_file import digest_of
 from fedtheory.simulations.partitions import Partition
-from fedtheory.simulations.problems import in_html, in_one_line
-from fedtheory.simulations.problems.logistic import check_batch, weights_of
+from fedtheory.simulations.problems import in_html, in_one_line, not_certified, settings_of
+from fedtheory.simulations.problems.logistic import check_batch, check_dealt, weights_of
 
 Batching = Literal["stacked", "loop"]
 Order = Literal["replacement", "epochs", "whole epochs"]
@@ -162,15 +162,7 @@ class Network:
         if self.batch is None and (self.order != "replacement" or self.clip is not None or self.crop or self.flip):
             raise ValueError("order, clip, crop or flip without a batch: expected none of them, gradients are exact")
         available(self.device)
-        dealt = self.sizes.sum()
-        if dealt != len(self.data.labels):
-            raise ValueError(
-                f"{self.partition.method} deals out {dealt} images, {self.data.name} has {len(self.data.labels)}: "
-                "expected all"
-            )
-        if (self.sizes == 0).any():
-            empty = np.flatnonzero(self.sizes == 0).tolist()
-            raise ValueError(f"clients {empty} of {self.partition.method} have no images: expected at least one each")
+        check_dealt(self.data, self.partition, "images")
         batches = isinstance(self.weights, str) and self.weights == "batches"
         counted = -(-self.sizes // int(self.batch or 1)) if batches else self.sizes
         object.__setattr__(self, "weights", weights_of("sizes" if batches else self.weights, counted))
@@ -247,21 +239,12 @@ class Network:
     @cached_property
     def constants(self) -> Constants:
         """No constant of a network is certified here, except the variance of exact gradients."""
-        why = "not certified for a neural network"
-        entries = {name: Certified(None, why) for name in ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")}
-        entries["sigma"] = Certified(0.0, "exact gradients") if self.batch is None else Certified(None, why)
-        return Constants(entries)
+        return not_certified(self.batch is None)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         """All settings; the images by their origin, the partition by its method."""
-        own: dict[str, Any] = {"problem": "network", "data": self.data.provenance, "partition": self.partition.method}
-        for name in (f.name for f in fields(self) if f.name not in ("data", "partition", "weights")):
-            value = getattr(self, name)
-            own[name] = (
-                list(value) if isinstance(value, tuple) else value.item() if isinstance(value, np.generic) else value
-            )
-        return own if self.weights is None else own | {"weights": self.weights.tolist()}
+        return settings_of(self, "network")
 
     def start(self, seed: int) -> NDArray[np.float64]:
         """The starting point of that seed: (d,)."""

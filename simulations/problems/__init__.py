@@ -7,6 +7,7 @@ certified `constants`.  A problem that computes in torch tensors has an `example
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from html import escape
 from typing import Any, Protocol, cast
 
@@ -96,6 +97,27 @@ def in_one_line(problem: Problem) -> str:
 def in_html(problem: Problem) -> str:
     """A problem in a notebook: the same line, and its certified constants."""
     return f"<p>{escape(in_one_line(problem)[1:-1])}</p>{problem.constants._repr_html_()}"
+
+
+def settings_of(problem: Any, kind: str) -> dict[str, Any]:
+    """The provenance of a problem of this kind that its fields say: data by their origin, a partition by its method."""
+    told: dict[str, Any] = {"problem": kind}
+    for name in (f.name for f in fields(problem)):
+        value = getattr(problem, name)
+        own = getattr(value, "provenance", getattr(value, "method", value))
+        told[name] = own.tolist() if isinstance(own, np.generic | np.ndarray) else own
+        told[name] = list(own) if isinstance(own, tuple) else told[name]
+    if "weights" in told and (weights := told.pop("weights")) is not None:
+        told["weights"] = weights
+    return told
+
+
+def not_certified(exact: bool) -> Constants:
+    """The constants of a neural network: none is certified here, except the variance of exact gradients."""
+    why = "not certified for a neural network"
+    entries = {name: Certified(None, why) for name in ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")}
+    entries["sigma"] = Certified(0.0, "exact gradients") if exact else Certified(None, why)
+    return Constants(entries)
 
 
 def mean_over_clients(values: Array, weights: Array | None) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fedtheory.simulations.checked import brief, reals
 from fedtheory.simulations.constants import Certified, Constants
 from fedtheory.simulations.draws import Draw
-from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems import Array, in_html, in_one_line, settings_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +79,7 @@ class Piecewise:
     @property
     def provenance(self) -> Mapping[str, Any]:
         """Knots, curvatures, slopes."""
-        return {
-            "problem": "piecewise",
-            "knots": self.knots.tolist(),
-            "curvatures": self.curvatures.tolist(),
-            "slopes": self.slopes.tolist(),
-        }
+        return settings_of(self, "piecewise")
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
