@@ -24,6 +24,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
+from functools import reduce
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import BytesIO
@@ -366,14 +367,7 @@ def _plain(path: Path) -> str:
 
 
 def _short(path: Path) -> str:
-    return (
-        _plain(path)
-        .removesuffix(".libsvm")
-        .removesuffix(".txt")
-        .removesuffix(".csv")
-        .removesuffix(".npz")
-        .removesuffix(".parquet")
-    )
+    return reduce(str.removesuffix, (".libsvm", ".txt", ".csv", ".npz", ".parquet"), _plain(path))
 
 
 def _has_commas(content: bytes) -> bool:
