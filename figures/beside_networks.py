@@ -10,15 +10,13 @@ import pandas as pd
 
 from fedtheory.bounds.networks import CLIENTS, METHODS, ROUNDS, SEEDS, STEPS, STUDY, over_seeds
 from fedtheory.figures.gallery import GREEN, GREY, ORANGE, RED, FigureData, Picture, canvas
+from fedtheory.figures.runs import rows_of
 
 
 def _rows() -> Iterator[dict[str, Any]]:
     for name, numbers in over_seeds(STUDY.numbers).items():
         for what, values in numbers.items():
-            yield from (
-                {"method": name, "what": what, "seed": seed, "value": value}
-                for seed, value in zip(SEEDS, values, strict=True)
-            )
+            yield from rows_of({"method": name, "what": what}, seed=SEEDS, value=values)
 
 
 def draw(full: bool = False) -> FigureData:

@@ -226,7 +226,7 @@ def _upper(
         label = f"{CONFIDENCE:.1%} interval"
         axis.fill_between(at.R, at.low.clip(min=unseen), at.high, label=label, **INTERVAL)
     axis.set(xscale="log", yscale="log", ylim=(bottom / 2, top * 2))
-    _few_marks(axis.yaxis)
+    few_marks(axis.yaxis)
     for curve in lines:
         grows = curve in measured and curve.values[-1] == curve.values.max()
         runs_off(axis, curve.R, curve.values, curve.style["color"], "diverges" if grows else "")
@@ -243,11 +243,11 @@ def _lower(axis: Any, bounds: list[_Curve]) -> None:
         assert curve.ratio is not None
         axis.plot(curve.R, curve.ratio, **curve.style)
         runs_off(axis, curve.R, curve.ratio, curve.style["color"], "")
-    _few_marks(axis.yaxis, plain=True)
+    few_marks(axis.yaxis, plain=True)
 
 
-def _few_marks(axis: Any, plain: bool = False) -> None:
-    """No minor marks; less than two decades in plain numbers, if so wanted."""
+def few_marks(axis: Any, plain: bool = False) -> None:
+    """No minor marks of a logarithmic axis; less than two decades in plain numbers, 1, 2, 5 ..., if so wanted."""
     low, high = axis.get_view_interval()
     if high > 100 * low:
         axis.set_minor_locator(NullLocator())

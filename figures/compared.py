@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from fedtheory.bounds.comparison import Along
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas
+from fedtheory.figures.gallery import FigureData, canvas
+from fedtheory.figures.styles import CURVES
 
-_COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", "-.", ":")
 
 
@@ -17,7 +17,7 @@ def draw(found: Along, title: str) -> FigureData:
     figure, axes = canvas(2 if found.steps else 1, 1, width=5.6, height=2.6, sharex=True)
     rows = []
     for i, (id_, values) in enumerate(found.values.items()):
-        style = {"color": _COLOURS[i % 8], "ls": _STYLES[i // 8 % 4], "label": id_}
+        style = {"color": CURVES[i % 8], "ls": _STYLES[i // 8 % 4], "label": id_}
         axes[0, 0].plot(found.points, values, **style)
         steps = found.steps.get(id_, np.full(len(values), np.nan))
         if id_ in found.steps:

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 
 from fedtheory.bounds.trials.arena import step_symbol
 from fedtheory.bounds.trials.theorems import Theorem
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas, count_axis
+from fedtheory.figures.gallery import FigureData, canvas, count_axis
+from fedtheory.figures.styles import CURVES
 
-_COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _LABELS = {"gap": "$F-F^*$", "squared gradient": r"$\|\nabla F\|^2$"}
 _STEPS = {"eta_tilde": r"$\tilde\eta$", "eta": r"$\eta$", "eta_t": r"$\eta_0$"}
 _DEEPEST, _ABOVE = 1e-12, 1e3  # of the largest bound: what is lower or higher is cut off
@@ -26,7 +26,7 @@ Best = Sequence[tuple[str, str, xr.DataArray, float]]  # method, recorded name, 
 def draw(shown: Shown, best: Best, title: str, notes: Sequence[str], data: pd.DataFrame) -> FigureData:
     """Bounds dashed, what they bound solid, the last iterate at a method's best step size dotted; a colour for a method."""
     methods = dict.fromkeys([*(method for method, *_ in shown), *(method for method, *_ in best)])
-    colours = {method: _COLOURS[i % len(_COLOURS)] for i, method in enumerate(methods)}
+    colours = {method: CURVES[i % len(CURVES)] for i, method in enumerate(methods)}
     panels = [label for label in _LABELS if any(quantity == label for _, quantity, *_ in shown)]
     told = "\n".join(fill(note, _NOTE) for note in notes)
     lines = {p: 2 * sum(q == p for _, q, *_ in shown) + sum(_of(name) == p for _, name, *_ in best) for p in panels}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedtheory.bounds import worst_cases
 from fedtheory.figures.gallery import BLUE, GREY, RED, FigureData, Picture, canvas
+from fedtheory.figures.runs import Rows, rows_of
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import every_record, scenes, symmetry
 from fedtheory.theory.proofs.every_record import BestForEveryCount
@@ -45,7 +45,7 @@ def draw(paper: str) -> FigureData:
     """A panel for each inequality: the proved function of M, and dots for whole programmes."""
     found = _moving(paper)
     figure, axes = canvas(-(-len(found) // 2), 2, width=4.4, height=2.5, sharex=True)
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for axis, (entry, one) in zip(axes.flat, found.items(), strict=False):
         line = [float(symmetry.value(one.proved, int(M))) for M in _LINE]
         dots = [_whole(entry, M) for M in _WHOLE]
@@ -60,12 +60,8 @@ def draw(paper: str) -> FigureData:
         id_, *numbers = entry.split()
         axis.set_title(f"{id_.partition('.')[2]}: {one.told}\n{', '.join(numbers)}", fontsize=8)
         axis.set(xscale="log", ylabel="best / stated")
-        several = (("proved", _LINE, line), ("whole programme", _WHOLE, dots))
-        rows += [
-            {"inequality": entry, "what": what, "M": int(M), "factor": x}
-            for what, counts, factors in several
-            for M, x in zip(counts, factors, strict=True)
-        ]
+        rows += rows_of({"inequality": entry, "what": "proved"}, M=_LINE, factor=line)
+        rows += rows_of({"inequality": entry, "what": "whole programme"}, M=_WHOLE, factor=dots)
     for axis in axes.flat[len(found) :]:
         axis.set_axis_off()
     for axis in axes[-1]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import pandas as pd
 
 from fedtheory.bounds import worst_cases
 from fedtheory.figures.gallery import BLUE, GREY, FigureData, Picture, canvas
+from fedtheory.figures.runs import Rows, rows_of
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import latex, plain
 from fedtheory.theory.proofs import every_step
@@ -20,7 +20,7 @@ _STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 def draw() -> FigureData:
     """A panel for each lemma: what is enough, and what is needed, against the number of steps."""
     figure, axes = canvas(1, 2, width=4.2, height=3.0, sharey=True)
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for axis, (id_, title) in zip(axes.flat, _LEMMAS.items(), strict=True):
         statement, rounds = catalogue.find(id_), worst_cases.rounds("sfl")
         assert rounds is not None
@@ -33,10 +33,7 @@ def draw() -> FigureData:
             says = "enough and needed" if needed else "enough"
             factors = [one.ratio(q, at) for at in ats]
             axis.plot(_STEPS, factors, color=BLUE, ls="-" if needed else "--", label=f"{says}: ${latex('sfl', q)}$")
-            rows += [
-                {"lemma": id_, "what": says, "of": plain(q), "K": K, "factor": x}
-                for K, x in zip(_STEPS, factors, strict=True)
-            ]
+            rows += rows_of({"lemma": id_, "what": says, "of": plain(q)}, K=_STEPS, factor=factors)
         axis.set(title=title, xlabel="number of local steps K", ylim=(0, 1.05))
     axes.flat[0].set_ylabel("factor on the stated coefficient")
     figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

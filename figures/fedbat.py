@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from scipy.integrate import quad
 from scipy.special import ndtr
 
@@ -18,7 +18,7 @@ from fedtheory.bounds.fedbat.arenas import ARENAS, TRIALS
 from fedtheory.bounds.fedbat.local_steps import Meter
 from fedtheory.bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
 from fedtheory.figures import best_constants, bound_against_run
-from fedtheory.figures.bound_against_run import titled, y_label
+from fedtheory.figures.bound_against_run import few_marks, titled, y_label
 from fedtheory.figures.gallery import (
     BLACK,
     BLUE,
@@ -33,7 +33,7 @@ from fedtheory.figures.gallery import (
     canvas,
     count_axis,
 )
-from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, rows_of, some
 from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED, TERM, ordered, term_colours
 from fedtheory.simulations import data, partitions, run
 from fedtheory.simulations.algorithms.base import Algorithm, Memory
@@ -103,7 +103,7 @@ def lengths(full: bool = False) -> FigureData:
         below.set_xlabel(r"steps $T=R\tau$ of the whole run")
         for axis in (above, below):
             axis.set(xscale="log", yscale="log")
-            _few_marks(axis.yaxis)
+            few_marks(axis.yaxis, plain=True)
             count_axis(axis.xaxis, T.max(), T.min())
         for held, statement in ((own, printed), (ours, corrected)):
             for i, R in enumerate(held.R.values):
@@ -120,15 +120,6 @@ def lengths(full: bool = False) -> FigureData:
         "\n(sigmoid loss: $\\Gamma$ is set to 0, for which the printed bound claims most)"
     )
     return FigureData(figure, pd.DataFrame(rows).fillna(0.0))
-
-
-def _few_marks(axis: Any) -> None:
-    """A logarithmic axis in plain numbers: 1, 2, 5 ..., or powers of ten if these are too many."""
-    low, high = axis.get_view_interval()
-    if high <= 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.set_minor_locator(NullLocator())
 
 
 # -------------------------------------------------------------------------------------------------------- dimension
@@ -492,7 +483,7 @@ def ablations(full: bool = False) -> FigureData:
         axis.axvline(given[symbol], color=GREY, lw=0.8, label="the paper's default")
         axis.set(yscale="log", xlabel=rf"$\{symbol}$", xticks=values, ylim=(0.01, 1.0))
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        _few_marks(axis.yaxis)
+        few_marks(axis.yaxis, plain=True)
     for axis, other in zip(axes[0], ("phi", "rho"), strict=True):
         axis.set_title(rf"$\{other}$ = {given[other]:g}")
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
@@ -549,10 +540,7 @@ def bias(full: bool = False) -> FigureData:
         for axis, values in zip(axes[0], (mean, deviation, root), strict=True):
             wide = 3.0 if name.endswith(r"\infty$") else 1.4
             axis.plot(_X, values, color=colour, ls=dash, lw=wide, alpha=0.6 if wide > 2 else 1.0, label=name)
-        rows += [
-            {"method": name, "x": a, "mean": b, "deviation": c, "root_mean_square_error": e}
-            for a, b, c, e in zip(_X, mean, deviation, root, strict=True)
-        ]
+        rows += rows_of({"method": name}, x=_X, mean=mean, deviation=deviation, root_mean_square_error=root)
     titles = (
         "mean $\\mathbb{E}[\\hat m_1]$",
         "standard deviation of $\\hat m_1$",

@@ -31,7 +31,7 @@ from fedtheory.figures.gallery import (
     canvas,
     count_axis,
 )
-from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, rows_of, some
 from fedtheory.figures.styles import CORRECTED, LEAST, MOST_DECADES, PRINTED, mark_all, ordered
 from fedtheory.simulations import data, expectation, partitions, run
 from fedtheory.simulations.algorithms.base import FLOAT, Algorithm
@@ -96,7 +96,7 @@ def exact_line(axis: Any, problem: Quadratic, method: Any, rounds: int, told: di
     found = expectation(problem, method, rounds=rounds, x0=1.0, record=("gap",)).gap.isel(step_size=0)
     gap = found[np.isfinite(found.values)]
     axis.plot(gap["round"], gap, **style)
-    return [{**told, "round": int(r), "gap": float(g)} for r, g in zip(gap["round"].values, gap.values, strict=True)]
+    return rows_of(told, round=gap["round"].values, gap=gap.values)
 
 
 @cache
@@ -288,20 +288,15 @@ def _crossed(axis: Any, theorem: int, case: str, claims: list[Claimed]) -> Rows:
         last = np.flatnonzero(np.diff(claim.fails.astype(int)) < 0)
         ends = [*first, *last]
         axis.plot(claim.R[ends] / M, claim.value[ends], "o", ms=4, color=RED, zorder=5, label="_ends")
-        rows += [
-            {"statement": id_, "curve": "printed", **claim.symbols, "R": a, "value": b, "least": c, "fails": int(f)}
-            for a, b, c, f in zip(claim.R, claim.value, claim.least, claim.fails, strict=True)
-        ]
+        told: dict[str, object] = {"statement": id_, "curve": "printed", **claim.symbols}
+        rows += rows_of(told, R=claim.R, value=claim.value, least=claim.least, fails=claim.fails.astype(int))
     one = claims[0]  # as a function of R / M, all have the same lower bound
     M = one.symbols["M"] if of_M else 1.0
     axis.plot(one.R / M, one.least, label="lower bound", **LEAST)
     R, value = corrected_beside(theorem, case)
     if len(R):
         axis.plot(R / M, value, label=r"corrected, $\alpha$ = 1", **CORRECTED)
-        rows += [
-            {"statement": f"{id_}.corrected", "curve": "corrected", "M": M, "R": a, "value": b}
-            for a, b in zip(R, value, strict=True)
-        ]
+        rows += rows_of({"statement": f"{id_}.corrected", "curve": "corrected", "M": M}, R=R, value=value)
     top = 5 * max(*(float(c.value.max()) for c in claims), *value)
     bottom = max(one.least.min() / 30, top / 10.0**MOST_DECADES)
     axis.set(xscale="log", yscale="log", ylim=(bottom, top))
@@ -374,10 +369,7 @@ def _factors(axis: Any, problem: Quadratic, T: int, shape: dict[str, int]) -> Ro
             factor = linear.spectral_radius(problem, method)
             label = rf"{'printed' if printed else 'corrected'}, $\lambda$ = {lam:g}"
             axis.plot(etas, factor, color=ORANGE if printed else BLUE, ls=dash, label=label)
-            rows += [
-                {"panel": "factor", "T": T, "lam": lam, "form": variant, "eta": e, "factor": f}
-                for e, f in zip(etas, factor, strict=True)
-            ]
+            rows += rows_of({"panel": "factor", "T": T, "lam": lam, "form": variant}, eta=etas, factor=factor)
     axis.axhline(1, color=GREY, lw=0.8)
     axis.set(xscale="log", yscale="log", ylim=(0.02, 30), xlabel=r"$\eta$  (units of $x^2/f$)")
     axis.set_ylabel(r"factor of $\mathbb{E}\|\cdot\|^2$ per round")
@@ -693,10 +685,7 @@ def communication(full: bool = False) -> FigureData:
         for form, style in (("", PRINTED), (".corrected", CORRECTED)):
             value = sent_by(id_ + form, N)
             axis.plot(N, value / value[0], marker="o", ms=3, label="corrected" if form else "printed", **style)
-            rows += [
-                {"statement": f"fedbcgd.{id_}{form}", "N": a, "uplink": b, "relative": b / value[0]}
-                for a, b in zip(N, value, strict=True)
-            ]
+            rows += rows_of({"statement": f"fedbcgd.{id_}{form}"}, N=N, uplink=value, relative=value / value[0])
         axis.set(xscale="log", yscale="log", xlabel="blocks N, K = S/N", title=title)
         count_axis(axis.xaxis, 60.0)
         axis.legend(loc="lower left", fontsize=7)

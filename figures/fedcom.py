@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fedtheory.bounds.fedcom import rate_table
 from fedtheory.figures import best_constants, bound_against_run, every_count, rate_tables
 from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, Picture, canvas
-from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, some
+from fedtheory.figures.runs import BAND, Rows, best_of_grid, curve, rows_of, some
 from fedtheory.figures.styles import CORRECTED, PRINTED, mark_all, ordered
 from fedtheory.simulations import data, expectation, partitions, run
 from fedtheory.simulations.algorithms.fedcom import (
@@ -301,17 +301,11 @@ def _factors(axes: Any) -> Rows:
         for q, colour in zip(QS, OF_Q, strict=True):
             found = [radius(q, tau, damping) for tau in taus]
             along_tau.plot(taus, found, color=colour)
-            rows += [
-                {"on": "factor", "panel": "tau", "q": q, "tau": t, "form": form, "x": t, "mean": f}
-                for t, f in zip(taus, found, strict=True)
-            ]
+            rows += rows_of({"on": "factor", "panel": "tau", "q": q, "form": form}, tau=taus, x=taus, mean=found)
         for tau, colour in zip(TAUS, OF_TAU, strict=True):
             found = [radius(q, tau, damping) for q in grid]
             along_q.plot(grid, found, color=colour)
-            rows += [
-                {"on": "factor", "panel": "q", "q": q, "tau": tau, "form": form, "x": q, "mean": f}
-                for q, f in zip(grid, found, strict=True)
-            ]
+            rows += rows_of({"on": "factor", "panel": "q", "tau": tau, "form": form}, q=grid, x=grid, mean=found)
         for axis, label in ((along_tau, r"local steps $\tau$"), (along_q, "q")):
             axis.axhline(1, color=GREY, lw=0.8)
             axis.set(xlabel=label, yscale="log", ylim=(0.5, 5), title=form)
@@ -357,10 +351,7 @@ def algorithms(full: bool = False) -> FigureData:
         there = np.isfinite(squares)
         r, distance = runs["round"].values[there], np.sqrt(squares[there].clip(min=0.0))
         axis.plot(r, distance, label=label, **style)
-        rows.extend(
-            {"panel": panel, "form": form, "label": label, "round": a, "distance": d}
-            for a, d in zip(r, distance, strict=True)
-        )
+        rows.extend(rows_of({"panel": panel, "form": form, "label": label}, round=r, distance=distance))
 
     def exact(method: FedCOMGATE) -> xr.Dataset:
         return expectation(problem, method, rounds=rounds, x0=x0, record=("dist2",))

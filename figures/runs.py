@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,11 @@ BAND = "line: mean, band: minimum and maximum of {} seeds"
 CUT = 1e4  # times its start: a curve leaves the panel there
 _LARGEST = 1e150  # that is drawn
 ROUNDING = 64 * float(np.finfo(float).eps)  # of F* and of the gap at the start: smaller gaps are rounding
+
+
+def rows_of(told: Mapping[str, object], **columns: Iterable[Any]) -> Rows:
+    """A row for each place in the columns, which are as long as each other, after what is told of all rows."""
+    return [{**told, **dict(zip(columns, row, strict=True))} for row in zip(*columns.values(), strict=True)]
 
 
 def until_above(values: Array, top: float) -> NDArray[np.bool_]:
@@ -67,7 +73,4 @@ def curve(
     mean, low, high = (v.values[there] for v in (series.mean("seed"), series.min("seed"), series.max("seed")))
     axis.plot(x[there], mean.clip(floor), **style)
     axis.fill_between(x[there], low.clip(floor), high.clip(floor), color=style["color"], alpha=0.15, lw=0)
-    return [
-        {**told, "round": int(r), "x": a, "mean": b, "min": c, "max": d}
-        for r, a, b, c, d in zip(series["round"].values[there], x[there], mean, low, high, strict=True)
-    ]
+    return rows_of(told, round=series["round"].values[there], x=x[there], mean=mean, min=low, max=high)

@@ -24,6 +24,7 @@ from fedtheory.figures import (
     winners,
 )
 from fedtheory.figures.gallery import BLACK, BLUE, GREY, RED, FigureData, Picture, canvas, count_axis
+from fedtheory.figures.runs import Rows, rows_of
 from fedtheory.figures.styles import CORRECTED, MEASURED, PRINTED
 from fedtheory.simulations import data, partitions, run, start
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -75,7 +76,7 @@ def exact_distance(statement_id: str, K: int, method: str, eta: float) -> xr.Dat
     return np.sqrt(runs.dist2.isel(step_size=0).clip(min=0.0))
 
 
-def _distance_panel(axis: Any, statement_id: str, title: str, bands: bool = False) -> list[dict[str, object]]:
+def _distance_panel(axis: Any, statement_id: str, title: str, bands: bool = False) -> Rows:
     """Draw both methods with few and many local steps; the title says the step sizes.  Returns the numbers.
 
     Rounds are linear up to 1 and logarithmic from there on: so the first round, after which some methods are at the optimum,
@@ -83,7 +84,7 @@ def _distance_panel(axis: Any, statement_id: str, title: str, bands: bool = Fals
 
     bands  draw the least and the largest distance of the seeds too
     """
-    rows: list[dict[str, object]] = []
+    rows: Rows = []
     steps: dict[str, list[str]] = {}
     for method, colour in (("PFL", BLUE), ("SFL", RED)):
         for K, style in ((2, "-"), (10, "--")):
@@ -94,26 +95,15 @@ def _distance_panel(axis: Any, statement_id: str, title: str, bands: bool = Fals
             axis.plot(SHOWN, exact, color=colour, ls=style, label=f"{method}, K = {K}")
             if bands:
                 axis.fill_between(SHOWN, low, high, color=colour, alpha=0.15, lw=0)
-            for r, a, b, c, e in zip(SHOWN, mean.values, low.values, high.values, exact.values, strict=True):
-                rows.append(
-                    {
-                        "group": statement_id,
-                        "method": method,
-                        "K": K,
-                        "eta": eta,
-                        "round": r,
-                        "mean": a,
-                        "min": b,
-                        "max": c,
-                        "exact_rms": e,
-                    }
-                )
-    told = "; ".join(f"{method} {', '.join(each)}" for method, each in steps.items())
+            told: dict[str, object] = {"group": statement_id, "method": method, "K": K, "eta": eta}
+            numbers = {"mean": mean.values, "min": low.values, "max": high.values, "exact_rms": exact.values}
+            rows += rows_of(told, round=SHOWN, **numbers)
+    chosen = "; ".join(f"{method} {', '.join(each)}" for method, each in steps.items())
     axis.set(yscale="log", ylim=(RESOLUTION, 3 * X0), xlabel="round r")
     axis.set_xscale("symlog", linthresh=1, linscale=0.4)
     axis.set(xlim=(0, ROUNDS), xticks=(0, 1, 10, 100, ROUNDS))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.set_title(f"{title}\n$\\eta$: {told}", fontsize=9)
+    axis.set_title(f"{title}\n$\\eta$: {chosen}", fontsize=9)
     axis.yaxis.set_minor_locator(NullLocator())
     return rows
 
@@ -276,10 +266,7 @@ def lemma_7(full: bool = False) -> FigureData:
             axis.axvline(needed, color=GREY, lw=0.8, ls=":", label=r"$T+1=1/(2a\gamma)$" if axis is above else None)
             count_axis(axis.xaxis, 400)
         above.set(yscale="log", title=f"$a$ = {a:g}, $\\gamma$ = {gamma:g}, $r_0$ = {r0:g}, $c$ = {c:g}")
-        rows += [
-            {"c": c, "T": t, "worst": w, "printed": p, "corrected_speaks": int(s)}
-            for t, w, p, s in zip(T, worst, printed.value, speaks, strict=True)
-        ]
+        rows += rows_of({"c": c}, T=T, worst=worst, printed=printed.value, corrected_speaks=speaks.astype(int))
     axes[0, 0].set_ylabel(r"$\Psi_T$  (units of $F$)")
     axes[1, 0].set_ylabel("bound / largest")
     handles, labels = axes[0, 0].get_legend_handles_labels()

@@ -10,10 +10,10 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas
+from fedtheory.figures.gallery import FigureData, canvas
 from fedtheory.figures.runs import BAND, CUT, ROUNDING, Rows, curve, in_sight, until_above
+from fedtheory.figures.styles import CURVES
 
-COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", ":", "-.")
 _APART = 5.0  # times the bits of another algorithm: then only a logarithmic axis shows both
 _LABELS = {"gap": r"$F(x_r)-F^*$", "value": "$F(x_r)$"}
@@ -46,7 +46,7 @@ def draw(curves: Sequence[Curve], title: str, level: float = 0.0) -> FigureData:
     for axis, along in zip(axes[0], ("rounds", "bits"), strict=True):
         for i, (c, one, top) in enumerate(zip(curves, series, tops, strict=True)):
             x = one["round"].values * (1.0 if along == "rounds" else c.bits)
-            style = {"color": COLOURS[i % 8], "ls": _STYLES[i // 8 % 4], "label": c.label}
+            style = {"color": CURVES[i % 8], "ls": _STYLES[i // 8 % 4], "label": c.label}
             style["marker"] = "o" if len(x) == 1 else ""  # one point makes no line
             rows += curve(axis, x, one, {"algorithm": c.label, "along": along}, floor, **style)
             for line in _remarks(c.run, one, floor, top) if along == "rounds" else ():

@@ -22,6 +22,8 @@ LEAST: dict[str, Any] = {"color": GREY, "ls": (0, (1, 1)), "lw": 2.0}  # what no
 INTERVAL: dict[str, Any] = {"color": RED, "alpha": 0.25, "lw": 0}  # of `fill_between`
 BOUNDS = {"printed": PRINTED, "corrected": CORRECTED, "sharper": SHARPER}  # by `Statement.form`
 
+CURVES = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)  # side by side, in this order
+
 # The terms of the theorems.  No colour of a bound or of a measurement is among them.
 _INDIGO, _BROWN, _SAND, _TEAL, _VIOLET, _MAROON = "#332288", "#8b5e3c", "#DDCC77", "#01665E", "#5f5fff", "#5a1a1a"
 _TERMS = {

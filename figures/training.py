@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, FigureData, canvas, count_axis
+from fedtheory.figures.gallery import GREY, FigureData, canvas, count_axis
 from fedtheory.figures.runs import CUT, in_sight, until_above
+from fedtheory.figures.styles import CURVES
 
-_COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", ":", "-.")
 _LABELS = {
     "accuracy": "test accuracy (%)",
@@ -106,9 +106,9 @@ def _looks(labels: Sequence[str]) -> dict[str, dict[str, str]]:
     if 1 < len(methods) < len(labels) and len(rests) <= len(_STYLES):
         places = [(methods.index(m), rests.index(r)) for m, _, r in (label.partition(", ") for label in labels)]
     else:
-        places = [(i, i // len(_COLOURS)) for i in range(len(labels))]
+        places = [(i, i // len(CURVES)) for i in range(len(labels))]
     return {
-        label: {"color": _COLOURS[i % len(_COLOURS)], "linestyle": _STYLES[j % len(_STYLES)]}
+        label: {"color": CURVES[i % len(CURVES)], "linestyle": _STYLES[j % len(_STYLES)]}
         for label, (i, j) in zip(labels, places, strict=True)
     }
 

@@ -32,10 +32,7 @@ def is_up(x: Any, alpha: Any, zeta: Any) -> Any:
 
 def binarise(x: Any, alpha: Any, zeta: Any) -> Any:
     """S(x, alpha), (6) and (7): x, zeta (..., d) -> (..., d).  NaN stays NaN.  Raises ValueError as `checked` does."""
-    x = known(x)
-    alpha, zeta = (v if is_tensor(v) else like(v, x) for v in (alpha, zeta))
-    checked(alpha)
-    xp = namespace(x)
+    x, alpha, zeta, xp = _alike(x, alpha, zeta)
     return xp.astype(xp.where(xp.isnan(x), x, xp.where(is_up(x, alpha, zeta), alpha, -alpha)), x.dtype)
 
 
@@ -45,14 +42,19 @@ def derivatives(x: Any, alpha: Any, zeta: Any) -> tuple[Any, Any]:
     Straight-through estimator: the floor is treated as the identity.  At alpha = 0, (9) takes x/alpha as 0 where x = 0.
     Raises ValueError as `checked` does.
     """
-    x = known(x)
-    alpha, zeta = (v if is_tensor(v) else like(v, x) for v in (alpha, zeta))
-    checked(alpha)
-    xp = namespace(x)
+    x, alpha, zeta, xp = _alike(x, alpha, zeta)
     within = abs(x) <= alpha
     sign = 2 * xp.astype(is_up(x, alpha, zeta), x.dtype) - 1
     share = xp.where(within, x, 0.0) / xp.where(alpha == 0, 1.0, alpha)
     return xp.astype(within, x.dtype), sign - share
+
+
+def _alike(x: Any, alpha: Any, zeta: Any) -> tuple[Any, Any, Any, Any]:
+    """The three as arrays or tensors of one kind, alpha checked, and the functions for them."""
+    x = known(x)
+    alpha, zeta = (v if is_tensor(v) else like(v, x) for v in (alpha, zeta))
+    checked(alpha)
+    return x, alpha, zeta, namespace(x)
 
 
 def checked(alpha: Any) -> None:

@@ -7,11 +7,15 @@ FEDTHEORY_MEMORY (GiB) and FEDTHEORY_HOURS set others.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, get_args
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +63,18 @@ def shortened(text: str, most: int) -> str:
 def reason(error: BaseException) -> str:
     """What an error says, in one line of at most 100 characters."""
     return shortened(" ".join(str(error).split()) or type(error).__name__, 100)
+
+
+@contextmanager
+def reading(what: str, expected: str, errors: tuple[type[Exception], ...] = (Exception,)) -> Iterator[None]:
+    """Turn the errors of a reader into a ValueError: "cannot read WHAT: the error's words; expected ...".
+
+    errors  by default all, as the readers of many formats raise another one for each way in which a file is damaged
+    """
+    try:
+        yield
+    except errors as error:
+        raise ValueError(f"cannot read {what}: {reason(error)}; expected {expected}") from None
 
 
 def whole(name: str, value: Any, least: int = 1, what: str = "a whole number", most: int | None = None) -> int:
@@ -196,18 +212,53 @@ def affordable(what: str, *, numbers: float = 0.0, steps: float = 0.0, arithmeti
             raise ValueError(f"{what} would take about {takes:.3g} {unit}: expected at most {most:g}{insist}")
 
 
-__all__ = [
-    "affordable",
-    "brief",
-    "fraction",
-    "listed",
-    "number",
-    "one_of",
-    "reals",
-    "reason",
-    "rounding",
-    "shortened",
-    "step_sizes",
-    "truth",
-    "whole",
-]
+# Settings, the fields of a dataclass, whose annotations say what they may be: see `check_settings`
+Count = Annotated[int, "a whole number"]
+StepSizes = Annotated[Any, lambda name, eta: step_sizes(eta)]
+Truth = Annotated[bool, truth]
+
+
+def check_settings(given: Any) -> None:
+    """Raises ValueError where a setting of a dataclass is not what its annotation says.
+
+    Annotated[float, DOMAIN]       a finite number in one of the domains above
+    Annotated[int, WHAT]           a whole number >= 1, WHAT in words; Annotated[int, WHAT, LEAST] for another least one
+    Annotated[..., CHECK]          what the function CHECK of name and value takes
+    Literal[...]                   one of these words
+
+    None is taken where the annotation has `| None`.  Other annotations say nothing.
+    """
+    kind: type = type(given)
+    for name, optional, check in _checks(kind):
+        value = getattr(given, name)
+        if not (optional and value is None):
+            check(name, value)
+
+
+@cache
+def _checks(kind: type) -> list[tuple[str, bool, Callable[[str, Any], Any]]]:
+    """The settings of a dataclass that can be checked, each with whether it may be None, and its check."""
+    hints: dict[str, Any] = {}
+    for one in reversed(kind.__mro__):
+        with suppress(NameError):  # of a class in a function, whose names only that function knows
+            hints |= get_type_hints(one, include_extras=True)
+    found = []
+    for name in (field.name for field in fields(kind) if field.name in hints):
+        several = get_args(hints[name]) if NoneType in get_args(hints[name]) else (hints[name],)
+        own = [one for one in several if one is not NoneType]
+        if len(own) == 1 and (check := _check_of(own[0])) is not None:
+            found.append((name, len(several) > 1, check))
+    return found
+
+
+def _check_of(hint: Any) -> Callable[[str, Any], Any] | None:
+    if get_origin(hint) is Literal:
+        return lambda name, value: one_of(name, value, hint)
+    if get_origin(hint) is not Annotated:
+        return None
+    kind, says, *least = get_args(hint)
+    if callable(says):
+        return says
+    if kind is int:
+        return lambda name, value: whole(name, value, least[0] if least else 1, says)
+    return lambda name, value: number(name, value, says)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -29,6 +29,10 @@ class Certified:
     value: Any
     how: str
     vouched: bool = False
+
+    def then(self, function: Callable[[Any], Any], how: str) -> Certified:
+        """What a function makes of the value; None where there is none."""
+        return Certified(None if self.value is None else function(self.value), how)
 
 
 class Constants(Mapping[str, Any]):

@@ -24,6 +24,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
+from functools import reduce
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import BytesIO
@@ -34,7 +35,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fedtheory.simulations.checked import affordable, brief, reals, reason
+from fedtheory.simulations.checked import affordable, brief, reading, reals, reason
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -366,14 +367,7 @@ def _plain(path: Path) -> str:
 
 
 def _short(path: Path) -> str:
-    return (
-        _plain(path)
-        .removesuffix(".libsvm")
-        .removesuffix(".txt")
-        .removesuffix(".csv")
-        .removesuffix(".npz")
-        .removesuffix(".parquet")
-    )
+    return reduce(str.removesuffix, (".libsvm", ".txt", ".csv", ".npz", ".parquet"), _plain(path))
 
 
 def _has_commas(content: bytes) -> bool:
@@ -389,10 +383,8 @@ def _parquet(path: Path) -> Any:
         raise ValueError(
             f"{brief(path.name)}: a Parquet file needs pyarrow; expected pip install pyarrow, or a CSV file"
         )
-    try:
+    with reading(f"{brief(str(path))!r} as a Parquet file", "one"):
         return pd.read_parquet(path).reset_index(drop=True)
-    except Exception as error:  # a damaged file can raise anything
-        raise ValueError(f"cannot read {brief(str(path))!r} as a Parquet file: {reason(error)}; expected one") from None
 
 
 Columns = tuple[str | None, str | None, Sequence[str]]  # target, client, without
@@ -501,29 +493,21 @@ def _is_number(cell: object) -> bool:
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an NPZ file by name.  Raises ValueError for another file, or one that holds Python objects."""
-    try:
+    with reading(f"{brief(str(path))!r} as an NPZ file", "named arrays"):
         with ZipFile(path) as parts:
             affordable(path.name, numbers=sum(part.file_size for part in parts.infolist()) / 8)
         with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             if isinstance(found, np.ndarray):
                 raise ValueError("it is a single array without a name")
             return {name: found[name] for name in found.files}
-    except Exception as error:  # a damaged file can raise anything
-        raise ValueError(
-            f"cannot read {brief(str(path))!r} as an NPZ file: {reason(error)}; expected named arrays"
-        ) from None
 
 
 def _of_matrix(path: Path, names: set[str], columns: Columns, digest: str) -> Table:
     """The table of an NPZ file with a sparse matrix; the labels and clients are arrays beside it, or columns of it."""
     from scipy.sparse import load_npz
 
-    try:
+    with reading(f"{brief(str(path))!r} as a sparse matrix", "one of scipy.sparse.save_npz"):
         rows = _in_rows(path.name, load_npz(path))
-    except Exception as error:  # a damaged file can raise anything
-        raise ValueError(
-            f"cannot read {brief(str(path))!r} as a sparse matrix: {reason(error)}; expected one of scipy.sparse.save_npz"
-        ) from None
     provenance = f"NPZ file {path}, sparse matrix, {rows.shape[0]} rows, {digest}"
     target, client, without = columns
     if "labels" in names:

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from fedtheory.simulations.algorithms.base import Algorithm, Memory, Watch, check_algorithm, refuse_misfits
 from fedtheory.simulations.arrays import is_tensor, known_as, like, on_host
 from fedtheory.simulations.checked import affordable, brief, listed, number, reals, reason, step_sizes, whole
-from fedtheory.simulations.constants import NoSuchConstant
 from fedtheory.simulations.draws import Draws, Purpose, seed_keys
 from fedtheory.simulations.problems import Array, Problem, check_problem, example, starting_point, tested
 
@@ -562,16 +561,3 @@ def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) ->
         "average": json.dumps(asked.ratio.tolist()),
         "versions": _versions(),
     }
-
-
-__all__ = [
-    "RECORDS",
-    "NoSuchConstant",
-    "Request",
-    "RunState",
-    "WeightedAverage",
-    "exact_run",
-    "provenance",
-    "requested",
-    "run",
-]

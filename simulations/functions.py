@@ -409,25 +409,3 @@ def beside(*parts: Function) -> Function:
         name=f"beside({', '.join(h.name for h in parts)})",
         vouched=any(h.vouched for h in parts),
     )
-
-
-__all__ = [
-    "Function",
-    "beside",
-    "dip",
-    "hinge",
-    "huber",
-    "logcosh",
-    "logistic",
-    "logsumexp",
-    "own",
-    "quadratic",
-    "reflection",
-    "regularised",
-    "ripple",
-    "saturating",
-    "scaled",
-    "shifted",
-    "softplus",
-    "stretched",
-]

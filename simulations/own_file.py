@@ -89,5 +89,3 @@ def own(path: str | Path | None) -> OwnFile:
 
 
 _NEEDED = ("participants", "round", "symbols", "uplink_bits", "downlink_bits")
-
-__all__ = ["OwnFile", "blaming", "digest_of", "module_of", "own"]

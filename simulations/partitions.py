@@ -7,6 +7,11 @@ Extended Dirichlet partition, which combines them.
 `dirichlet`, `quantity` and `exdir` choose a table of proportions (classes, M), round it to whole samples, and deal each
 class out at random in these numbers. They use no rejection sampling, so every step ends, whatever the arguments.
 
+All take `labels` (n,), the class of each sample, 0, 1, ...; `M`, the number of clients; and the `seed` of a generator: the
+same seed gives the same partition.  `alpha` > 0 is the concentration of a Dirichlet law: small is heterogeneous, large is
+homogeneous.  `C` is the number of classes of each client: 1 is the most heterogeneous.  All raise ValueError for M < 1 or
+M > n, an alpha that is not positive, alpha * M that is not finite, C < 1 and C > classes.
+
 `dirichlet_equal` gives all clients the same number of samples (FedBCGD). Three more follow authors' codes, where these
 differ from their papers: `dirichlet_capped` and `quantity_in_turn` (FedBAT), `exdir_capped` (SFL).
 """
@@ -76,16 +81,7 @@ class Partition:
 
 
 def iid(labels: np.ndarray, M: int, seed: int) -> Partition:
-    """Samples dealt out at random, whatever their labels; the clients' sizes differ by at most one.
-
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        seed: seed of the generator; the same seed gives the same partition.
-
-    Raises:
-        ValueError: M < 1 or M > n.
-    """
+    """Samples dealt out at random, whatever their labels; the clients' sizes differ by at most one."""
     _sizes(labels, M)
     rng = _generator(seed)
     clients = tuple(np.sort(part) for part in np.array_split(rng.permutation(len(labels)), M))
@@ -100,13 +96,10 @@ def shards(labels: np.ndarray, M: int, shards_per_client: int, seed: int) -> Par
     straddles two.
 
     Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
         shards_per_client: shards dealt to each client.
-        seed: seed of the generator.
 
     Raises:
-        ValueError: M < 1, shards_per_client < 1, or fewer samples than shards.
+        ValueError: shards_per_client < 1, or fewer samples than shards.
     """
     _sizes(labels, M)
     total = M * whole("shards_per_client", shards_per_client)
@@ -127,15 +120,6 @@ def dirichlet(labels: np.ndarray, M: int, alpha: float, seed: int) -> Partition:
     The partition of Yurochkin et al. (2019). Client m is given a p_{c,m} proportion of class c, rounded by largest
     remainder. No client is left empty: each empty one in turn receives one sample from the client that has most at that
     moment, of that client's largest class (lowest number first in a tie).
-
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        alpha: concentration, > 0; small is heterogeneous, large is homogeneous.
-        seed: seed of the generator.
-
-    Raises:
-        ValueError: M < 1, M > n, alpha not positive, or alpha * M not finite.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
@@ -158,21 +142,13 @@ def quantity(labels: np.ndarray, M: int, C: int, seed: int) -> Partition:
     The partition of Li et al. (2022). Which samples an owner gets is random; where a class cannot be split equally,
     owners drawn at random have one sample more.
 
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        C: number of classes of each client.
-        seed: seed of the generator.
-
     Raises:
-        ValueError: M < 1, M > n, C < 1, C > classes, M * C < classes, or a class with fewer samples than owners.
+        ValueError: M * C < classes, or a class with fewer samples than owners.
     """
     sizes = _sizes(labels, M)
     rng = _generator(seed)
     owners = _allocate(len(sizes), M, C, rng)
-    proportions = owners / owners.sum(axis=1, keepdims=True)
-    method = f"Quantity({C}), {M} clients, seed {seed}"
-    return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
+    return _dealt_equally(labels, sizes, owners, f"Quantity({C}), {M} clients, seed {seed}", rng)
 
 
 def exdir(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) -> Partition:
@@ -184,16 +160,8 @@ def exdir(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) -> Partit
     The paper leaves two things open, decided here so that a client has exactly C labels: no class is left without an
     owner (`_allocate`), and no owner of a class is rounded down to no sample of it (`_deal_to_owners`).
 
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        C: number of classes of each client; 1 is the most heterogeneous.
-        alpha: concentration, > 0; small is heterogeneous, large approaches `quantity`.
-        seed: seed of the generator.
-
     Raises:
-        ValueError: M < 1, M > n, C < 1, C > classes, M * C < classes, alpha not positive, alpha * M not finite, or a
-            class with fewer samples than owners.
+        ValueError: M * C < classes, or a class with fewer samples than owners.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
@@ -213,14 +181,8 @@ def dirichlet_equal(labels: np.ndarray, M: int, alpha: float, seed: int) -> Part
     out of the shares from then on; so the last turns depart from them, for all clients alike. The clients' sizes differ by
     at most one.
 
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        alpha: concentration, > 0; small is heterogeneous, large is homogeneous.
-        seed: seed of the generator.
-
     Raises:
-        ValueError: M < 1, M > n, alpha not positive, or alpha times the number of classes not finite.
+        ValueError: alpha times the number of classes not finite.
     """
     left = _sizes(labels, M)
     _check_alpha(alpha, max(M, len(left)))
@@ -247,15 +209,8 @@ def dirichlet_capped(labels: np.ndarray, M: int, alpha: float, seed: int) -> Par
     Classes in turn, p_c ~ Dir(alpha * 1) over the clients that have less than n / M samples; all is drawn again until
     every client has 10 samples.
 
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        alpha: concentration, > 0.
-        seed: seed of the generator.
-
     Raises:
-        ValueError: M < 1, M > n, alpha not positive, alpha * M not finite, or a client with fewer than 10 samples in each
-            of 1000 attempts.
+        ValueError: a client with fewer than 10 samples in each of 1000 attempts.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
@@ -269,25 +224,16 @@ def exdir_capped(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) ->
     Each client draws C classes, again until every class has a fifth of the mean number of owners. What rounding leaves of
     a class goes to its last owner. A client may be left without one of its C classes.
 
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        C: number of classes of each client.
-        alpha: concentration, > 0.
-        seed: seed of the generator.
-
     Raises:
-        ValueError: as `dirichlet_capped`; C < 1, or C > classes; or no allocation of classes in 1000 attempts.
+        ValueError: as `dirichlet_capped`, or no allocation of classes in 1000 attempts.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
-    if whole("C", C, what="a number of classes a client") > len(sizes):
-        raise ValueError(f"C = {C} classes a client out of {len(sizes)} classes; expected 1 <= C <= {len(sizes)}")
+    _check_C(C, len(sizes))
     rng, method = _generator(seed), f"ExDir({C}, {alpha}), capped, {M} clients, seed {seed}"
     least = max(C * M // len(sizes) // 5, 1)
     for _ in range(_ATTEMPTS):
-        owners = np.zeros((len(sizes), M), bool)
-        owners[rng.permuted(np.tile(np.arange(len(sizes)), (M, 1)), axis=1)[:, :C], np.arange(M)[:, None]] = True
+        owners = _drawn_classes(len(sizes), M, C, rng)
         if owners.sum(axis=1).min() >= least:
             return _capped(labels, sizes, owners, alpha, method, rng)
     raise ValueError(
@@ -298,14 +244,10 @@ def exdir_capped(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) ->
 def quantity_in_turn(labels: np.ndarray, M: int, C: int, seed: int) -> Partition:
     """`quantity` as in FedBAT's code: client after client gets the C classes that have the fewest owners so far.
 
-    Args:
-        labels: (n,) int, the class of each sample, 0, 1, ...
-        M: number of clients.
-        C: number of classes of each client.
-        seed: seed of the generator, for the samples; the classes are not random.
+    Only the samples are random.
 
     Raises:
-        ValueError: M < 1, M > n, C < 1, C > classes, M * C < classes, or a class with fewer samples than owners.
+        ValueError: M * C < classes, or a class with fewer samples than owners.
     """
     sizes = _sizes(labels, M)
     if not whole("C", C, what="a number of classes a client") <= len(sizes) <= M * C:
@@ -313,9 +255,8 @@ def quantity_in_turn(labels: np.ndarray, M: int, C: int, seed: int) -> Partition
     owners = np.zeros((len(sizes), M), bool)
     for m in range(M):
         owners[np.argsort(owners.sum(axis=1), kind="stable")[:C], m] = True
-    rng, method = _generator(seed), f"Quantity({C}) in turn, {M} clients, seed {seed}"
-    proportions = owners / owners.sum(axis=1, keepdims=True)
-    return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
+    method = f"Quantity({C}) in turn, {M} clients, seed {seed}"
+    return _dealt_equally(labels, sizes, owners, method, _generator(seed))
 
 
 def _capped(
@@ -368,6 +309,19 @@ def _check_alpha(alpha: float, M: int) -> None:
         raise ValueError(f"alpha = {alpha} for M = {M} clients; expected alpha > 0 and alpha * M finite")
 
 
+def _check_C(C: int, classes: int) -> None:
+    if whole("C", C, what="a number of classes a client") > classes:
+        raise ValueError(f"C = {C} classes a client out of {classes} classes; expected 1 <= C <= {classes}")
+
+
+def _drawn_classes(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndarray:
+    """C different classes of each client, drawn uniformly: (classes, M) bool."""
+    owners = np.zeros((classes, M), dtype=bool)
+    subsets = rng.permuted(np.tile(np.arange(classes), (M, 1)), axis=1)[:, :C]
+    owners[subsets, np.arange(M)[:, None]] = True
+    return owners
+
+
 def _allocate(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndarray:
     """Allocate C different classes to each of M clients at random, every class to at least one client.
 
@@ -378,15 +332,12 @@ def _allocate(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndar
         (classes, M) bool; columns sum to C, rows to at least 1. Clients are treated alike, and so are classes (any class
         that needs repair ends with one owner): each client owns each class with probability C / classes.
     """
-    if whole("C", C, what="a number of classes a client") > classes:
-        raise ValueError(f"C = {C} classes a client out of {classes} classes; expected 1 <= C <= {classes}")
+    _check_C(C, classes)
     if classes > M * C:
         raise ValueError(
             f"M * C = {M} * {C} = {M * C} < {classes} classes: expected at least as many, for each class an owner"
         )
-    owners = np.zeros((classes, M), dtype=bool)
-    subsets = rng.permuted(np.tile(np.arange(classes), (M, 1)), axis=1)[:, :C]
-    owners[subsets, np.arange(M)[:, None]] = True
+    owners = _drawn_classes(classes, M, C, rng)
     # The repair ends, one exchange for each class without an owner:
     # - an exchange is possible. While some class has no owner, the M * C >= classes marks in `owners` lie in fewer than
     #   `classes` rows, so some row has two or more of them (pigeonhole), and `spare` is not empty;
@@ -408,6 +359,14 @@ def _apportion(proportions: np.ndarray, total: int) -> np.ndarray:
     missing = total - counts.sum()
     counts[np.argsort(counts - quotas, kind="stable")[:missing]] += 1
     return counts
+
+
+def _dealt_equally(
+    labels: np.ndarray, sizes: np.ndarray, owners: np.ndarray, method: str, rng: np.random.Generator
+) -> Partition:
+    """Each class in equal parts to its owners."""
+    proportions = owners / owners.sum(axis=1, keepdims=True)
+    return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
 
 
 def _deal_to_owners(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
-from functools import cache
+from dataclasses import MISSING, Field, fields
+from functools import cache, partial
+from typing import Any
 
 from fedtheory import plugins
 from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.own_file import own
 
 
 def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
@@ -33,3 +36,27 @@ def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[...
                 raise ValueError(f"{module.__name__}: {name!r} is another paper's algorithm: expected a new name")
             found[name] = build
     return found
+
+
+def builders(source: str | None = None, networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
+    """The registry, with the algorithms of a file of the user's own.  Raises ValueError for a name that is taken."""
+    mine, known = own(source).algorithms, registry(networks)
+    if taken := [name for name in mine if name in known]:
+        raise ValueError(f"{source}: {', '.join(taken)} is the name of an algorithm here: expected another name")
+    return {**known, **mine}
+
+
+def kind_of(build: Callable[..., Algorithm]) -> Any:
+    """The class of the algorithms that a function of the registry builds."""
+    return build.func if isinstance(build, partial) else build
+
+
+def settings_of(build: Callable[..., Algorithm], free: bool = False) -> dict[str, Field[Any]]:
+    """The settings that are left to set, by name; free: also those that the registry has set."""
+    fixed = build.keywords if isinstance(build, partial) and not free else {}
+    return {f.name: f for f in fields(kind_of(build)) if f.init and f.name not in fixed}
+
+
+def must_be_given(field: Field[Any]) -> bool:
+    """Whether a field of a dataclass has no default."""
+    return field.default is MISSING and field.default_factory is MISSING

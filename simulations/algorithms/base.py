@@ -23,18 +23,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Annotated, Any, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedtheory.simulations.arrays import descended, full, is_tensor, like, namespace
-from fedtheory.simulations.checked import brief, step_sizes, whole
+from fedtheory.simulations.checked import StepSizes, brief, check_settings
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
 
 FLOAT = 32  # bits of a number that is not compressed
 Memory = dict[str, Array]  # what an algorithm keeps between rounds, by name
+LocalCount = Annotated[int, "a whole number of local steps"]
+Participants = Annotated[int, "a whole number of participating clients"]
 
 
 class Watch(Protocol):
@@ -101,12 +103,6 @@ def aggregated(problem: Problem, clients: NDArray[np.int64], sent: Array) -> Arr
     return total
 
 
-def check_S(S: int | None) -> None:
-    """Raises ValueError when S is neither None nor a whole number >= 1."""
-    if S is not None:
-        whole("S", S, what="a whole number of participating clients")
-
-
 def sampled(problem: Problem, S: int | None) -> int:
     """S, by default all M.  Raises ValueError when S > M."""
     if S is not None and problem.M < S:
@@ -114,38 +110,53 @@ def sampled(problem: Problem, S: int | None) -> int:
     return problem.M if S is None else S
 
 
-@dataclass(frozen=True)
-class LocalSteps:
-    """What every algorithm of local steps has: K steps, S participating clients (None: all), learning rate eta.
+class Messages:
+    """What most algorithms have: settings that their annotations describe, and messages of whole vectors.
 
-    Raises ValueError for K or S that are not whole numbers >= 1, or an eta that is not a positive finite number
-    (or several of them).
+    up, down  the vectors that a participating client sends and receives in a round
+    told      the settings, besides those of the base class, that are among its `symbols`
+
+    Raises ValueError as `check_settings` does.
     """
 
-    K: int
-    eta: Any
-    S: int | None = None
+    up: ClassVar[float] = 1
+    down: ClassVar[float] = 1
+    told: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        whole("K", self.K, what="a whole number of local steps")
-        check_S(self.S)
-        step_sizes(self.eta)
+        check_settings(self)
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """Expected bits that a participating client sends in a round."""
+        return float(self.up * FLOAT * problem.d)
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """Bits that a participating client receives in a round."""
+        return float(self.down * FLOAT * problem.d)
+
+    def more_symbols(self) -> dict[str, float]:
+        """The settings in `told`, as numbers."""
+        return {name: float(getattr(self, name)) for name in self.told}
+
+
+@dataclass(frozen=True)
+class LocalSteps(Messages):
+    """What every algorithm of local steps has: K steps, S participating clients (None: all), learning rate eta.
+
+    It sends and receives the model, from and to the server or other clients.
+    """
+
+    K: LocalCount
+    eta: StepSizes
+    S: Participants | None = None
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
         return sampled(problem, self.S)
 
     def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S and K.  Raises ValueError when S > M."""
-        return {"M": problem.M, "S": self.participants(problem), "K": self.K}
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """Bits that a participating client sends in a round: the model, to the server or to the next client."""
-        return float(FLOAT * problem.d)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """Bits that a participating client receives in a round: the model."""
-        return float(FLOAT * problem.d)
+        """M, S, K, and the settings in `told`.  Raises ValueError when S > M."""
+        return {"M": problem.M, "S": self.participants(problem), "K": self.K, **self.more_symbols()}
 
 
 def participating(problem: Problem, draws: Draws, S: int) -> NDArray[np.int64]:
@@ -203,9 +214,12 @@ Direction = Callable[[Array, Draw], Array]  # what a step subtracts, times eta: 
 def local_steps(
     x: Array, eta: Array, clients: NDArray[np.int64], draws: Draws, T: int, watch: Watch, direction: Direction
 ) -> Array:
-    """y (E, N, S, d): T times y = y - eta direction(y, draw) at the clients (1, M) or (N, S), from x (E, N, d)."""
+    """y (E, N, S, d): T times y = y - eta direction(y, draw) at the clients (1, M) or (N, S).
+
+    From x (E, N, d), the same for all clients, or (E, N, S, d).
+    """
     draw, eta = draws.of(clients, T), eta[..., None]
-    y = to_clients(x, clients.shape[1])
+    y = to_clients(x, clients.shape[1]) if x.ndim == 3 else x
     for t in range(T):
         watch(y)
         y = descended(y, eta, direction(y, draw.step(t)))
@@ -218,9 +232,11 @@ def at_both(problem: Problem, y: Array, z: Array, clients: NDArray[np.int64], dr
     return g[: len(y)], g[len(y) :]
 
 
-def gradients(problem: Problem, clients: NDArray[np.int64]) -> Direction:
-    """The direction of plain SGD: the clients' stochastic gradients."""
-    return lambda y, draw: problem.gradient(y, clients, draw)
+def gradients(problem: Problem, clients: NDArray[np.int64], less: Array | None = None) -> Direction:
+    """The direction of plain SGD: the clients' stochastic gradients, less what each tracks (E, N, S, d)."""
+    if less is None:
+        return lambda y, draw: problem.gradient(y, clients, draw)
+    return lambda y, draw: problem.gradient(y, clients, draw) - less
 
 
 class ExactGradients(Problem, Protocol):

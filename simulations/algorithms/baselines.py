@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,11 @@ from fedtheory.simulations.algorithms.base import (
     Algorithm,
     LocalSteps,
     Memory,
+    Messages,
+    Participants,
     Watch,
     aggregated,
     at_clients,
-    check_S,
     everyone,
     kept,
     local_steps,
@@ -35,7 +36,7 @@ from fedtheory.simulations.algorithms.base import (
     with_clients,
 )
 from fedtheory.simulations.arrays import known_as, like, namespace
-from fedtheory.simulations.checked import brief, number, step_sizes, truth, whole
+from fedtheory.simulations.checked import StepSizes, Truth, brief, whole
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
 
@@ -49,12 +50,9 @@ class FedProx(LocalSteps):
     The paper lets a client solve its problem inexactly; here it takes K steps.
     """
 
-    prox: float = 0.1
+    prox: Annotated[float, ">= 0"] = 0.1
     weighs: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("prox", self.prox, ">= 0")
+    told = ("prox",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -67,13 +65,9 @@ class FedProx(LocalSteps):
             y = y - eta * (problem.gradient(y, clients, draw.step(k)) + self.prox * (y - x))
         return aggregated(problem, clients, y)
 
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K and prox."""
-        return {**super().symbols(problem), "prox": float(self.prox)}
-
 
 @dataclass(frozen=True)
-class FedNova:
+class FedNova(Messages):
     """Clients with their own numbers tau_m of local steps; the server averages their normalised changes.
 
     With a_m the weights that the local solver gives to its gradients, the change of client m is a mean gradient,
@@ -90,27 +84,21 @@ class FedNova:
     """
 
     tau: int | tuple[int, ...]
-    eta: Any
-    S: int | None = None
-    momentum: float = 0.0
-    prox: float = 0.0
-    tau_eff: float | None = None
-    normalises: bool = True
+    eta: StepSizes
+    S: Participants | None = None
+    momentum: Annotated[float, "in [0, 1)"] = 0.0
+    prox: Annotated[float, ">= 0"] = 0.0
+    tau_eff: Annotated[float, "> 0"] | None = None
+    normalises: Truth = True
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.tau, tuple):
             for tau in self.tau:
                 whole("tau", tau, what="a whole number of local steps")
         else:
             whole("tau", self.tau, what="a whole number of local steps, or one for each client,")
-        check_S(self.S)
-        step_sizes(self.eta)
-        number("momentum", self.momentum, "in [0, 1)")
-        number("prox", self.prox, ">= 0")
-        if self.tau_eff is not None:
-            number("tau_eff", self.tau_eff, "> 0")
-        truth("normalises", self.normalises)
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M, or tau does not have M entries."""
@@ -160,10 +148,6 @@ class FedNova:
         """The normalised change, and ||a_m||_1."""
         return float(FLOAT * (problem.d + 1))
 
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model."""
-        return float(FLOAT * problem.d)
-
 
 @dataclass(frozen=True)
 class FedDyn(LocalSteps):
@@ -176,11 +160,8 @@ class FedDyn(LocalSteps):
     `memory["h_m"]` (E, N, M, d) are the clients' gradients, `memory["h"]` (E, N, d) is their mean; both start at 0.
     """
 
-    alpha: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("alpha", self.alpha, "> 0")
+    alpha: Annotated[float, "> 0"] = 0.1
+    told = ("alpha",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -198,13 +179,9 @@ class FedDyn(LocalSteps):
         memory["h"] = kept(memory, "h", x) - self.alpha / problem.M * moved.sum(axis=2)
         return y.mean(axis=2) - memory["h"] / self.alpha
 
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K and alpha."""
-        return {**super().symbols(problem), "alpha": float(self.alpha)}
-
 
 @dataclass(frozen=True)
-class Scaffnew:
+class Scaffnew(Messages):
     """ProxSkip for federated learning: after each local step all clients average with probability p, by one coin.
 
     A round ends with the averaging, so it has a random number of local steps, 1/p in the mean.  Client m steps against
@@ -212,16 +189,11 @@ class Scaffnew:
 
     p  in (0, 1]
 
-    `memory["h_m"]` (E, N, M, d) are the control variates; they start at 0, and their sum stays 0.  Raises ValueError for
-    another p, or an eta that is not a positive finite number (or several of them).
+    `memory["h_m"]` (E, N, M, d) are the control variates; they start at 0, and their sum stays 0.
     """
 
-    p: float
-    eta: Any
-
-    def __post_init__(self) -> None:
-        number("p", self.p, "in (0, 1]")
-        step_sizes(self.eta)
+    p: Annotated[float, "in (0, 1]"]
+    eta: StepSizes
 
     def participants(self, problem: Problem) -> int:
         """All M clients."""
@@ -248,14 +220,6 @@ class Scaffnew:
     def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, p, and K = 1/p, the mean number of local steps."""
         return {"M": float(problem.M), "S": float(problem.M), "p": float(self.p), "K": 1 / self.p}
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """The model."""
-        return float(FLOAT * problem.d)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model."""
-        return float(FLOAT * problem.d)
 
 
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {

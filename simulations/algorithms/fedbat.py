@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,
+    Messages,
     Watch,
     aggregated,
     at_clients,
@@ -37,7 +38,7 @@ from fedtheory.simulations.algorithms.fedbcgd import Sampling, with_error_memory
 from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
 from fedtheory.simulations.arrays import is_tensor, known_as, like, namespace, runs, spread
 from fedtheory.simulations.binarisation import binarise, derivatives, step_size, wire_bits
-from fedtheory.simulations.checked import brief, number, one_of, reals, step_sizes, whole
+from fedtheory.simulations.checked import Count, StepSizes, brief, number, one_of, reals
 from fedtheory.simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
@@ -50,7 +51,7 @@ Upload = Literal["binarised", "full"]
 
 
 @dataclass(frozen=True)
-class FedBAT:
+class FedBAT(Messages):
     """Algorithm 1: floor(phi tau) plain steps, (12), then steps at the binarised update, (14), which is then sent.
 
     K          participating clients, by default all
@@ -73,22 +74,19 @@ class FedBAT:
                the updates of the same sample are used.  Draws depend on the client, so the model is the same
 
     Where the problem gives clients their own numbers of local steps, floor(phi tau) is of these.  The layers are the
-    problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
-    not a positive finite number (or several), a phi outside [0, 1), a negative rho, a gamma that is not positive and
-    finite, a least that is not a whole number >= 0, a clamp that is not 0 <= least <= largest, and other words.  With
-    gamma "printed" or "theorem" a round raises NoSuchConstant where the problem has no L or mu.
+    problem's blocks.  With gamma "printed" or "theorem" a round raises NoSuchConstant where the problem has no L or mu.
     """
 
     exact: ClassVar[str] = "exact.enumerated"
-    tau: int
-    eta: Any
-    K: int | None = None
-    phi: float = 0.5
-    rho: float = 6.0
+    tau: Count
+    eta: StepSizes
+    K: Count | None = None
+    phi: Annotated[float, "in [0, 1)"] = 0.5
+    rho: Annotated[float, ">= 0"] = 6.0
     step_size: StepSize = "learned"
     sent: Sent = "all"
     gamma: float | Gamma | None = None
-    least: int = 0
+    least: Annotated[int, "a whole number", 0] = 0
     clamp: tuple[float, float] | None = None
     full: tuple[str, ...] = ()
     active: Active = "sampled"
@@ -96,20 +94,11 @@ class FedBAT:
     own_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("tau", self.tau)
-        if self.K is not None:
-            whole("K", self.K)
-        step_sizes(self.eta)
-        number("phi", self.phi, "in [0, 1)")
-        number("rho", self.rho, ">= 0")
+        super().__post_init__()
         if isinstance(self.gamma, str):
             one_of("gamma", self.gamma, Gamma)
         elif self.gamma is not None:
             number("gamma", self.gamma, "> 0")
-        one_of("step_size", self.step_size, StepSize)
-        one_of("sent", self.sent, Sent)
-        whole("least", self.least, 0)
-        one_of("active", self.active, Active)
         if self.clamp is not None:
             ends = reals("clamp", self.clamp, "two finite numbers, 0 <= least <= largest")
             if ends.shape != (2,) or not 0 <= ends[0] <= ends[1]:
@@ -160,10 +149,6 @@ class FedBAT:
 
     def _is_full(self, layer: str) -> bool:
         return any(word in layer for word in self.full)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model."""
-        return float(FLOAT * problem.d)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """w (E, N, d) -> w (E, N, d)."""
@@ -263,16 +248,12 @@ class ZeroFL(Sampling):
               stay, at least one, ties to the lower index
 
     The paper does not say whether updates are pruned layer by layer.  Here they are, as the weights in SWAT.  The layers
-    are the problem's blocks.  Raises ValueError also for another sparsity.
+    are the problem's blocks.
     """
 
-    sparsity: float = 0.97
+    sparsity: Annotated[float, "in [0, 1)"] = 0.97
     weighs: ClassVar[bool] = True
     own_steps: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("sparsity", self.sparsity, "in [0, 1)")
 
     def kept(self, size: int) -> int:
         """ceil((1 - sparsity) size), at least 1; a rounding error does not change the ceiling."""
@@ -324,17 +305,12 @@ class BiFL(Sampling):
 
     The paper leaves the rest open.  Here the derivative is not cut off where v is large, and clients keep nothing from
     round to round.  So with "binarised" a change is lost where it changes neither a sign nor alpha.  Measurements take
-    the server's model as it is, not `binarised`.  The layers are the problem's blocks.  Raises ValueError also for
-    another upload.
+    the server's model as it is, not `binarised`.  The layers are the problem's blocks.
     """
 
     upload: Upload = "binarised"
     weighs: ClassVar[bool] = True
     own_steps: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("upload", self.upload, Upload)
 
     def binarised(self, layers: Layers, v: Array) -> Array:
         """alpha sign(v), layer by layer: (..., d) -> (..., d); NaN where the layer has one."""

@@ -17,20 +17,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedtheory.simulations.algorithms.base import (
-    FLOAT,
     Algorithm,
     Memory,
+    Messages,
+    Participants,
     Watch,
     aggregated,
     at_both,
     at_clients,
-    check_S,
     everyone,
     exact,
     gradients,
@@ -43,7 +43,7 @@ from fedtheory.simulations.algorithms.base import (
 )
 from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, encode
 from fedtheory.simulations.arrays import known_as, like, namespace
-from fedtheory.simulations.checked import number, one_of, step_sizes, truth, whole
+from fedtheory.simulations.checked import Count, StepSizes, Truth, whole
 from fedtheory.simulations.compressors import Compressor, Identity, TopK
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
@@ -101,49 +101,27 @@ def _of_coordinates(d: int, N: int, sizes: tuple[int, ...] | None, share: int) -
 
 
 @dataclass(frozen=True)
-class LocalSGD:
-    """T local steps of size eta at all clients; one vector up and one down, both uncompressed.
+class LocalSGD(Messages):
+    """T local steps of size eta at all clients."""
 
-    Raises ValueError for a T that is not a whole number >= 1, or an eta that is not a positive finite number (or
-    several of them).
-    """
-
-    T: int
-    eta: Any
-
-    def __post_init__(self) -> None:
-        whole("T", self.T)
-        step_sizes(self.eta)
+    T: Count
+    eta: StepSizes
 
     def participants(self, problem: Problem) -> int:
         """All M clients."""
         return problem.M
 
     def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S and T."""
-        return {"M": float(problem.M), "S": float(self.participants(problem)), "T": float(self.T)}
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """Bits that a participating client sends in a round: one vector."""
-        return float(FLOAT * problem.d)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """Bits that a participating client receives in a round: one vector."""
-        return float(FLOAT * problem.d)
+        """M, S, T, and the settings in `told`."""
+        counts = {"M": float(problem.M), "S": float(self.participants(problem)), "T": float(self.T)}
+        return counts | self.more_symbols()
 
 
 @dataclass(frozen=True)
 class Sampling(LocalSGD):
-    """Local SGD at S clients a round, drawn without replacement, by default all.
+    """Local SGD at S clients a round, drawn without replacement, by default all."""
 
-    Raises ValueError also for an S that is not a whole number >= 1.
-    """
-
-    S: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_S(self.S)
+    S: Participants | None = None
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -167,27 +145,17 @@ class BlockDescent(LocalSGD):
                 x^(r,1) = x^r: the result of T - 1 steps
     compressor  Q; a client sends Q(its block of y - x) and Q(the shared block of y - x)
 
-    Raises ValueError also for an N or K that is not a whole number >= 1, a share that is not one >= 0, a lam outside
-    [0, 1), and other words for momentum or sent; for a problem, where the blocks do not fit its d, or N K > M.
+    For a problem raises ValueError where the blocks do not fit its d, or N K > M.
     """
 
-    N: int
-    K: int
-    lam: float = 0.0
+    N: Count
+    K: Count
+    lam: Annotated[float, "in [0, 1)"] = 0.0
     sizes: tuple[int, ...] | None = None
-    share: int = 0
+    share: Annotated[int, "a whole number", 0] = 0
     momentum: Momentum = "theory"
     sent: Sent = "all"
     compressor: Compressor = UNCOMPRESSED
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("N", self.N)
-        whole("K", self.K)
-        whole("share", self.share, 0)
-        number("lam", self.lam, "in [0, 1)")
-        one_of("momentum", self.momentum, Momentum)
-        one_of("sent", self.sent, Sent)
 
     def participants(self, problem: Problem) -> int:
         """S = N K.  Raises ValueError when that is more than M, or the blocks do not fit d."""
@@ -209,7 +177,7 @@ class BlockDescent(LocalSGD):
         """Expected bits that a participating client sends in a round: its block (mean over the clients), the shared one."""
         bits = {name: self.compressor.bits(part.stop - part.start) for name, part in self.blocks(problem).items()}
         shared = bits.pop("share", 0.0)
-        return sum(bits.values()) / self.N + shared
+        return self.up * (sum(bits.values()) / self.N + shared)
 
     def blocks(self, problem: Problem) -> dict[str, slice]:
         """The blocks of the problem's coordinates, by name.  Raises ValueError when they do not fit."""
@@ -290,15 +258,10 @@ class FedBCGD(BlockDescent):
 
     freeze  a client applies its gradients to its own block and the shared one only, as "freezing" in Figure 5 does
 
-    `memory["v"]` (E, N, d) is the server's velocity.  The settings and what raises ValueError: see `BlockDescent`; also a
-    freeze that is neither True nor False.
+    `memory["v"]` (E, N, d) is the server's velocity.  The other settings: see `BlockDescent`.
     """
 
-    freeze: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        truth("freeze", self.freeze)
+    freeze: Truth = False
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -337,8 +300,7 @@ class FedBCGDPlus(BlockDescent):
     begin   c_i^0: "zero", or "gradients", grad f_i(x^0); c^0 is their mean
 
     `memory["v"]` and `memory["c"]` (E, N, d) are the server's, `memory["c_i"]` (E, N, M, d) the clients'.  The other
-    settings and what raises ValueError: see `BlockDescent`; also other words for the settings above, and in a round a
-    problem that offers no `local_gradient`.
+    settings: see `BlockDescent`.  A round raises ValueError for a problem that offers no `local_gradient`.
     """
 
     control: Form = "theory"
@@ -346,22 +308,7 @@ class FedBCGDPlus(BlockDescent):
     kept: Kept = "sent"
     server: Server = "mean"
     begin: Begin = "zero"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("control", self.control, Form)
-        one_of("variance", self.variance, Form)
-        one_of("kept", self.kept, Kept)
-        one_of("server", self.server, Server)
-        one_of("begin", self.begin, Begin)
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """The differences of the model and of the control variate: twice what FedBCGD sends."""
-        return 2 * super().uplink_bits(problem)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and the server's control variate."""
-        return 2 * super().downlink_bits(problem)
+    up = down = 2  # of the model and of the control variate
 
     def controls(self, problem: Problem, x: Array, memory: Memory) -> tuple[Array, Array]:
         """c (E, N, d) and every client's c_i (E, N, M, d), from the memory or, in the first round, as `begin` says."""
@@ -414,22 +361,13 @@ class FedAvgM(Sampling):
     dampening   of the change that enters the velocity, in [0, 1): v = lam v + (1 - dampening) Delta; lam: v is a mean
     eta_server  the server's step size, > 0
 
-    `memory["v"]` (E, N, d) is the server's velocity.  Raises ValueError also for other numbers.
+    `memory["v"]` (E, N, d) is the server's velocity.
     """
 
-    lam: float = 0.9
-    dampening: float = 0.0
-    eta_server: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("lam", self.lam, "in [0, 1)")
-        number("dampening", self.dampening, "in [0, 1)")
-        number("eta_server", self.eta_server, "> 0")
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, T and lam."""
-        return {**super().symbols(problem), "lam": float(self.lam)}
+    lam: Annotated[float, "in [0, 1)"] = 0.9
+    dampening: Annotated[float, "in [0, 1)"] = 0.0
+    eta_server: Annotated[float, "> 0"] = 1.0
+    told = ("lam",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -447,25 +385,14 @@ class FedAdam(Sampling):
     beta1, beta2  share of m and of v that is kept, in [0, 1)
     tau           adaptivity, > 0; v starts at tau^2
 
-    `memory["m"]` and `memory["v"]` (E, N, d) are the server's moments.  Raises ValueError also for other numbers.
+    `memory["m"]` and `memory["v"]` (E, N, d) are the server's moments.
     """
 
-    eta_server: float = 0.1
-    beta1: float = 0.9
-    beta2: float = 0.99
-    tau: float = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("eta_server", self.eta_server, "> 0")
-        number("beta1", self.beta1, "in [0, 1)")
-        number("beta2", self.beta2, "in [0, 1)")
-        number("tau", self.tau, "> 0")
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, T, eta_server, beta1, beta2 and tau."""
-        own = {name: float(getattr(self, name)) for name in ("eta_server", "beta1", "beta2", "tau")}
-        return {**super().symbols(problem), **own}
+    eta_server: Annotated[float, "> 0"] = 0.1
+    beta1: Annotated[float, "in [0, 1)"] = 0.9
+    beta2: Annotated[float, "in [0, 1)"] = 0.99
+    tau: Annotated[float, "> 0"] = 1e-3
+    told = ("eta_server", "beta1", "beta2", "tau")
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -490,26 +417,14 @@ class FedDC(Sampling):
     alpha  weight of the penalty, >= 0
 
     `memory["h_i"]` and `memory["c_i"]` (E, N, M, d) are the clients', `memory["c"]` (E, N, d) the server's; all start
-    at 0.  Raises ValueError also for an alpha that is not a number >= 0.
+    at 0.
     """
 
-    alpha: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("alpha", self.alpha, ">= 0")
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, T and alpha."""
-        return {**super().symbols(problem), "alpha": float(self.alpha)}
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """The model, from which the server knows h_i, and the change of c_i."""
-        return 2 * super().uplink_bits(problem)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and the mean correction."""
-        return 2 * super().downlink_bits(problem)
+    alpha: Annotated[float, ">= 0"] = 0.01
+    up = down = (
+        2  # the model, from which the server knows h_i, and the change of c_i; the model and the mean correction
+    )
+    told = ("alpha",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -544,13 +459,7 @@ class FedLin(LocalSGD):
     A round raises ValueError for a problem that offers no `local_gradient`.
     """
 
-    def uplink_bits(self, problem: Problem) -> float:
-        """The gradient at x^r and the model."""
-        return 2 * super().uplink_bits(problem)
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and the mean gradient."""
-        return 2 * super().downlink_bits(problem)
+    up = down = 2  # the gradient at x^r and the model; the model and the mean gradient
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -580,20 +489,13 @@ class SLocalGD(LocalSGD):
 
     q  probability of a new reference point, in (0, 1]
 
-    `memory["w"]` (E, N, d) is the reference point, `memory["g"]` (E, N, d) is grad f(w).  Raises ValueError also for
-    another q, and in a round for a problem that offers no `local_gradient`.
+    `memory["w"]` (E, N, d) is the reference point, `memory["g"]` (E, N, d) is grad f(w).  A round raises
+    ValueError for a problem that offers no `local_gradient`.
     """
 
     coin: ClassVar[str] = "q"
-    q: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("q", self.q, "in (0, 1]")
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, T and q."""
-        return {**super().symbols(problem), "q": float(self.q)}
+    q: Annotated[float, "in (0, 1]"] = 1.0
+    told = ("q",)
 
     def uplink_bits(self, problem: Problem) -> float:
         """The model and, with probability q, the gradient at w; in the first round it is certain."""
@@ -629,19 +531,12 @@ class TopKFedAvg(Sampling):
 
     k  coordinates that a client sends
 
-    `memory["e_i"]` (E, N, M, d) is what each client has not sent yet, 0 at first.  Raises ValueError also for a k that
-    is not a whole number >= 1, and for a problem with d < k.
+    `memory["e_i"]` (E, N, M, d) is what each client has not sent yet, 0 at first.  Raises ValueError for a problem
+    with d < k.
     """
 
-    k: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("k", self.k)
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, T and k."""
-        return {**super().symbols(problem), "k": float(self.k)}
+    k: Count = 1
+    told = ("k",)
 
     def uplink_bits(self, problem: Problem) -> float:
         """k values, each with its index."""

@@ -16,28 +16,32 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Annotated, ClassVar, Literal, Protocol, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fedtheory.simulations.algorithms.base import (
     FLOAT,
     Algorithm,
+    LocalCount,
     Memory,
+    Messages,
+    Participants,
     Watch,
     aggregated,
     at_clients,
-    check_S,
     everyone,
+    gradients,
     kept,
+    local_steps,
     participating,
     sampled,
     to_clients,
     with_clients,
 )
-from fedtheory.simulations.arrays import descended, known_as, like, namespace
-from fedtheory.simulations.checked import brief, number, one_of, step_sizes, whole
+from fedtheory.simulations.arrays import known_as, like, namespace
+from fedtheory.simulations.checked import StepSizes, brief, number
 from fedtheory.simulations.compressors import Compressor, Identity
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
@@ -47,6 +51,8 @@ Option = Literal["I", "II"]
 Form = Literal["printed", "corrected"]
 Start = Literal["zero", "gradient"]
 Scheme = Literal["shares", "I", "II"]
+Gamma = Annotated[float, "> 0"]
+Damping = Annotated[float, "> 0"]
 
 UNCOMPRESSED = Identity()
 
@@ -59,10 +65,6 @@ class Settings(Protocol):
         """Local steps."""
 
     @property
-    def eta(self) -> ArrayLike:
-        """Local step size, or several (one run each)."""
-
-    @property
     def gamma(self) -> float:
         """Global step size."""
 
@@ -71,17 +73,8 @@ class Settings(Protocol):
         """Q, the compressor of a client's message."""
 
 
-class Compressing:
-    """Local steps at all clients, one compressed message up, one uncompressed vector down.
-
-    Raises ValueError for a tau that is not a whole number >= 1, a gamma that is not positive and finite, or an eta
-    that is not a positive finite number (or several of them).
-    """
-
-    def __post_init__(self: Settings) -> None:
-        whole("tau", self.tau, what="a whole number of local steps")
-        step_sizes(self.eta)
-        number("gamma", self.gamma, "> 0")
+class Compressing(Messages):
+    """Local steps at all clients, one compressed message up, one uncompressed vector down."""
 
     def participants(self, problem: Problem) -> int:
         """All M clients."""
@@ -92,8 +85,8 @@ class Compressing:
         return self.compressor.bits(problem.d)
 
     def downlink_bits(self, problem: Problem) -> float:
-        """Bits that a participating client receives in a round: one vector."""
-        return FLOAT * problem.d
+        """Bits that a participating client receives in a round."""
+        return self.down * FLOAT * problem.d
 
     def symbols(self: Settings, problem: Problem) -> dict[str, float]:
         """m, tau, gamma and q.  Raises ValueError when the compressor has no q."""
@@ -105,16 +98,16 @@ class Compressing:
 class FedCOM(Compressing):
     """Algorithm 1, for homogeneous clients: local SGD, compressed accumulated gradients."""
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     compressor: Compressor = UNCOMPRESSED
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         clients = everyone(problem)
         # w_j^(0) = w; tau times w_j^(c+1) = w_j^(c) - eta g_j^(c)
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients))
         # client j sends Delta_jq = Q((w - w_j^(tau)) / eta)
         Delta_jq = encode(self.compressor, (x[:, :, None] - w_j) / eta[..., None], clients, draws)
         # server: w = w - eta gamma (1/m) sum_j Delta_jq
@@ -140,24 +133,20 @@ class FedCOMGATE(Compressing):
 
     `memory["delta"]` (E, N, M, d) holds delta_j.
 
-    Raises ValueError for settings other than these; for a round, when floor(k m) is 0, or when damping is None and
-    the compressor has no q.
+    A round raises ValueError when floor(k m) is 0, or when damping is None and the compressor has no q.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     compressor: Compressor = UNCOMPRESSED
-    k: float = 1.0
+    k: Annotated[float, "in (0, 1]"] = 1.0
     divisor: Divisor = "participants"
-    damping: float | None = 1.0
+    damping: Damping | None = 1.0
     sign: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number("k", self.k, "in (0, 1]")
-        one_of("divisor", self.divisor, Divisor)
-        check_damping("damping", self.damping)
         if number("sign", self.sign) not in (1, -1):
             raise ValueError(f"sign = {brief(self.sign)}: expected 1 or -1")
 
@@ -183,7 +172,7 @@ class FedCOMGATE(Compressing):
         every_delta = kept(memory, "delta", x, problem.M)  # delta_j^(0) = 0
         delta_j = at_clients(every_delta, clients, x)
         # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, delta_j)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients, delta_j))
         # client j sends Delta_jq = Q((w - w_j^(tau)) / eta) and gets Delta_q
         Delta_jq = encode(self.compressor, (x[:, :, None] - w_j) / eta[..., None], clients, draws)
         # server: Delta_q = (1/m) sum_j Delta_jq, or (1/|S|) sum_j Delta_jq
@@ -202,18 +191,13 @@ class FedGATE(Compressing):
     option  "I": every client keeps a copy of the server's model and steps it itself; "II": the server broadcasts it
 
     `memory["delta"]` (E, N, M, d) holds delta_j, with Option I `memory["w"]` (E, N, M, d) the clients' copies of w.
-    Raises ValueError for another option.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     option: Option = "I"
     compressor: ClassVar[Compressor] = UNCOMPRESSED
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("option", self.option, Option)
 
     def downlink_bits(self, problem: Problem) -> float:
         """u, and with Option II w too."""
@@ -227,7 +211,7 @@ class FedGATE(Compressing):
         if self.option == "I":
             w = memory.get("w", w)
         # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
-        w_j = local_steps(problem, w, eta, clients, draws, self.tau, watch, delta_j)
+        w_j = local_steps(w, eta, clients, draws, self.tau, watch, gradients(problem, clients, delta_j))
         # client j sends u_j = w - w_j^(tau) and gets u = (1/m) sum_j u_j, which the server computes
         u = (w - w_j).mean(axis=2)
         # client j computes wbar = w - u
@@ -261,21 +245,16 @@ class SparseFedCOMGATE(Compressing):
     gamma = 1 and identical clients some runs diverge for L eta tau a little above 2 k/d.  There is no proof of
     convergence: on quadratics with gamma = 1 all runs converged for L eta tau <= 2 k/d.
 
-    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form, or an
-    alpha that is not positive and finite; for a round of the corrected form, when the compressor has no alpha.
+    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  A round of the corrected form raises
+    ValueError when the compressor has no alpha.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
     compressor: Compressor = UNCOMPRESSED
     form: Form = "printed"
-    damping: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_damping("damping", self.damping)
-        one_of("form", self.form, Form)
+    damping: Damping | None = None
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -283,7 +262,7 @@ class SparseFedCOMGATE(Compressing):
         delta_j = kept(memory, "delta", to_clients(x, problem.M))  # delta_j^(0) = 0
         nu_j = kept(memory, "nu", to_clients(x, problem.M))  # nu_j^(0) = 0
         # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, delta_j)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients, delta_j))
         u_j = x[:, :, None] - w_j
         # (8): client j sends Delta_js = top_k{(w - w_j^(tau)) + nu_j} and gets Delta
         Delta_js = encode(self.compressor, u_j + nu_j, clients, draws)
@@ -313,23 +292,16 @@ class FedPAQ(Compressing):
     scheme  of weights p_k.  "shares": S clients without replacement, each with its share of their p (McMahan et al. 2017),
             which is biased for S < M.  The unbiased ones of Li et al. 2020, "On the convergence of FedAvg on non-IID data":
             "I": S clients by p with replacement, all alike; "II": S without replacement, with weights p_k M/S
-
-    Raises ValueError for an S that is not a whole number >= 1, or another scheme.
     """
 
-    tau: int
-    eta: Any
+    tau: LocalCount
+    eta: StepSizes
     compressor: Compressor = UNCOMPRESSED
-    S: int | None = None
+    S: Participants | None = None
     scheme: Scheme = "shares"
     gamma: ClassVar[float] = 1.0
     weighs: ClassVar[bool] = True
     own_steps: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_S(self.S)
-        one_of("scheme", self.scheme, Scheme)
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -340,7 +312,7 @@ class FedPAQ(Compressing):
         S, p = self.participants(problem), shares(problem)
         clients = drawn_by(p, draws, S) if self.scheme == "I" else participating(problem, draws, S)
         # client j: tau local steps of SGD from w
-        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
+        w_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients))
         # client j sends Q(w_j^(tau) - w)
         sent = encode(self.compressor, w_j - x[:, :, None], clients, draws)
         # server: w = w + (1/S) sum_j Q(w_j^(tau) - w), or by the problem's weights
@@ -359,24 +331,17 @@ class SCAFFOLD(Compressing):
     option  "I": c_j is a stochastic gradient at the server's model; "II": the mean of those of the local steps
     start   c_j before the first round: "zero", or a stochastic "gradient" at the start; c is their mean
 
-    Raises ValueError for an S that is not a whole number >= 1, or another option or start.
-
     `memory["c"]` (E, N, d) is the server's control variate, `memory["c_j"]` (E, N, M, d) are the clients'.
     """
 
-    tau: int
-    eta: Any
-    gamma: float = 1.0
-    S: int | None = None
+    tau: LocalCount
+    eta: StepSizes
+    gamma: Gamma = 1.0
+    S: Participants | None = None
     option: Option = "II"
     start: Start = "zero"
     compressor: ClassVar[Compressor] = UNCOMPRESSED
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_S(self.S)
-        one_of("option", self.option, Option)
-        one_of("start", self.start, Start)
+    down = 2  # the model and the server's control variate
 
     def participants(self, problem: Problem) -> int:
         """S, by default all M.  Raises ValueError when S > M."""
@@ -384,10 +349,6 @@ class SCAFFOLD(Compressing):
 
     def uplink_bits(self, problem: Problem) -> float:
         """The changes of the model and of the control variate."""
-        return 2 * FLOAT * problem.d
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and the server's control variate."""
         return 2 * FLOAT * problem.d
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -399,7 +360,7 @@ class SCAFFOLD(Compressing):
         c, every_c = kept(memory, "c", x), kept(memory, "c_j", x, problem.M)
         c_j = at_clients(every_c, clients, x)
         # server sends (x, c); client j: tau times y_j = y_j - eta (g_j(y_j) - c_j + c)
-        y_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, c_j - c[:, :, None])
+        y_j = local_steps(x, eta, clients, draws, self.tau, watch, gradients(problem, clients, c_j - c[:, :, None]))
         # client j, Option II: c_j+ = c_j - c + (1/(tau eta)) (x - y_j); sends y_j - x and c_j+ - c_j
         c_plus = c_j - c[:, :, None] + (x[:, :, None] - y_j) / (self.tau * eta[..., None])
         if self.option == "I":  # c_j+ = g_j(x)
@@ -422,19 +383,14 @@ class DIANA(Compressing):
     alpha  step of the memories h_j; None: 1 / (1 + q), with the compressor's q
 
     `memory["h_j"]` (E, N, M, d) and `memory["h"]` (E, N, d) hold the clients' memories and the server's; they start
-    at 0.  Raises ValueError for an alpha that is not positive and finite; for a round, when alpha is None and the
-    compressor has no q.
+    at 0.  A round raises ValueError when alpha is None and the compressor has no q.
     """
 
-    eta: Any
+    eta: StepSizes
     compressor: Compressor = UNCOMPRESSED
-    alpha: float | None = None
+    alpha: Damping | None = None
     tau: ClassVar[int] = 1
     gamma: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_damping("alpha", self.alpha)
 
     def gradients(self, problem: Problem, x: Array, draws: Draws, memory: Memory) -> Array:
         """g_j, the clients' stochastic gradients at x (E, N, M, d)."""
@@ -518,29 +474,6 @@ def drawn_by(p: NDArray[np.float64], draws: Draws, S: int) -> NDArray[np.int64]:
     return np.searchsorted(np.cumsum(p)[:-1], coins, side="right")
 
 
-def local_steps(
-    problem: Problem,
-    w: Array,
-    eta: Array,
-    clients: NDArray[np.int64],
-    draws: Draws,
-    tau: int,
-    watch: Watch,
-    delta: Array | float,
-) -> Array:
-    """w_j^(tau), (E, N, S, d): tau local steps of the clients (1, M) or (N, S) from w (E, N, d) or (E, N, S, d).
-
-    delta (E, N, S, d), or a number: what each client subtracts from its stochastic gradients.
-    """
-    draw, eta = draws.of(clients, tau), eta[..., None]
-    w_j = to_clients(w, clients.shape[1]) if w.ndim == 3 else w  # w_j^(0) = w
-    for c in range(tau):
-        watch(w_j)
-        d_j = problem.gradient(w_j, clients, draw.step(c))
-        w_j = descended(w_j, eta, d_j if isinstance(delta, float) and delta == 0 else d_j - delta)
-    return w_j
-
-
 def encode(compressor: Compressor, x: Array, clients: NDArray[np.int64], draws: Draws) -> Array:
     """Q(x), x (E, N, S, d), with the clients' own coins of this round, or the same for all of them."""
     return compressor(x, draws.codes(clients, shared=compressor.shared))
@@ -592,9 +525,3 @@ def damping_of_memory(compressor: Compressor, d: int) -> float:
     if c.value is None or not c.value < 1:
         raise ValueError(f"{compressor.name}: expected E||Q(x) - x||^2 <= c ||x||^2 with c < 1, not {c}")
     return 1 - c.value
-
-
-def check_damping(name: str, alpha: float | None) -> None:
-    """Raises ValueError when alpha is neither None nor a positive finite number."""
-    if alpha is not None:
-        number(name, alpha, "> 0")

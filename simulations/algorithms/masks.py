@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from fedtheory.simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, kept, participating, to_clients
 from fedtheory.simulations.arrays import namespace
-from fedtheory.simulations.checked import number, whole
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
 
@@ -34,13 +33,8 @@ class FedPM(LocalSteps):
     `memory["w"]`, `memory["theta"]`, `memory["ones"]`, `memory["zeros"]` (E, N, d) hold the weights, theta and the counts.
     """
 
-    reset: int = 1
-    clamp: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("reset", self.reset, what="a whole number of rounds")
-        number("clamp", self.clamp, "in (0, 1/2)")
+    reset: Annotated[int, "a whole number of rounds"] = 1
+    clamp: Annotated[float, "in (0, 1/2)"] = 0.01
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""

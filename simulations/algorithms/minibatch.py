@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from fedtheory.simulations.algorithms.base import (
     Algorithm,
     LocalSteps,
     Memory,
+    Messages,
     Watch,
     aggregated,
     participating,
@@ -24,7 +25,7 @@ from fedtheory.simulations.algorithms.base import (
 )
 from fedtheory.simulations.algorithms.sfl import SFL
 from fedtheory.simulations.arrays import descended, namespace
-from fedtheory.simulations.checked import step_sizes, whole
+from fedtheory.simulations.checked import StepSizes
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
 
@@ -65,22 +66,17 @@ class SGDRR(SFL):
 
 
 @dataclass(frozen=True)
-class CentralSGD:
+class CentralSGD(Messages):
     """SGD on one machine that has the data of all clients; a round is K steps, and nothing is sent.
 
     Each step takes a client with probability p_m, its weight in F, and one of its stochastic gradients.
-
-    Raises ValueError for a K that is not a whole number >= 1, or an eta that is not a positive finite number (or several).
     """
 
-    K: int
-    eta: Any
+    K: Annotated[int, "a whole number of steps"]
+    eta: StepSizes
+    up = down = 0
     sequential: ClassVar[bool] = True
     weighs: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        whole("K", self.K, what="a whole number of steps")
-        step_sizes(self.eta)
 
     def participants(self, problem: Problem) -> int:
         """1, the machine."""
@@ -100,14 +96,6 @@ class CentralSGD:
     def symbols(self, problem: Problem) -> dict[str, float]:
         """M and K."""
         return {"M": float(problem.M), "K": float(self.K)}
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """Nothing."""
-        return 0.0
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """Nothing."""
-        return 0.0
 
 
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedtheory.simulations.algorithms.base import Algorithm, LocalSteps, Memory, Watch, gradients, local_steps
-from fedtheory.simulations.checked import number, whole
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
 
@@ -30,14 +30,11 @@ class CyCP(LocalSteps):
     groups  Kbar in the paper, a divisor of M
     S       of a group, without replacement; None: all of it
 
-    Raises ValueError for groups that are no whole number >= 1; in a round also unless they divide M, and for a larger S.
+    In a round raises ValueError unless the groups divide M, and for a larger S.
     """
 
-    groups: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("groups", self.groups, what="a whole number of groups")
+    groups: Annotated[int, "a whole number of groups"] = 2
+    told = ("groups",)
 
     def participants(self, problem: Problem) -> int:
         """S, by default M/groups."""
@@ -58,10 +55,6 @@ class CyCP(LocalSteps):
         chosen = np.arange(size)[None] if size == S and draws.replay is None else draws.order(size, S)
         return first + chosen
 
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K and the number of groups."""
-        return {**super().symbols(problem), "groups": float(self.groups)}
-
 
 @dataclass(frozen=True)
 class AmplifiedFedAvg(CyCP):
@@ -76,14 +69,8 @@ class AmplifiedFedAvg(CyCP):
     `memory["start"]` (E, N, d) is the model at the start of the period.
     """
 
-    amplification: float = 2.0
-    period: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("amplification", self.amplification, ">= 1")
-        if self.period is not None:
-            whole("period", self.period, what="a whole number of rounds")
+    amplification: Annotated[float, ">= 1"] = 2.0
+    period: Annotated[int, "a whole number of rounds"] | None = None
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""

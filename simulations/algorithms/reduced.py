@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,10 @@ from fedtheory.simulations.algorithms.base import (
     participating,
     to_clients,
 )
-from fedtheory.simulations.checked import number, whole
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
+
+Gradients = Annotated[int, "a whole number of gradients"]
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,10 @@ class CELSGD(LocalSteps):
     `memory["v"]` (E, N, d) is the estimate, `memory["x"]` (E, N, d) the model of the round before.
     """
 
-    beta: float = 0.5
-    batch: int = 1
-    first: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("beta", self.beta, "in (0, 1]")
-        whole("batch", self.batch, what="a whole number of gradients")
-        whole("first", self.first, what="a whole number of gradients")
+    beta: Annotated[float, "in (0, 1]"] = 0.5
+    batch: Gradients = 1
+    first: Gradients = 1
+    told = ("beta",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -72,10 +68,6 @@ class CELSGD(LocalSteps):
         memory["v"], memory["x"] = v, x
         # one of these clients, at random, gets v and sends its model after K steps
         return sarah(problem, x, v, eta, clients[:, :1], draws, range(batch, batch + self.K), watch)
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K and beta."""
-        return {**super().symbols(problem), "beta": float(self.beta)}
 
     def uplink_bits(self, problem: Problem) -> float:
         """The difference of gradients; one of the S clients also sends its model."""
@@ -101,14 +93,9 @@ class BVRLSGD(LocalSteps):
     ValueError for a problem that offers no `local_gradient`, and for S < M.
     """
 
-    stage: int = 10
-    batch: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        whole("stage", self.stage, what="a whole number of rounds")
-        if self.batch is not None:
-            whole("batch", self.batch, what="a whole number of gradients")
+    stage: Annotated[int, "a whole number of rounds"] = 10
+    batch: Gradients | None = None
+    up = down = 2  # the difference of gradients and the model; the model and v
 
     def participants(self, problem: Problem) -> int:
         """All M.  Raises ValueError for S < M."""
@@ -128,14 +115,6 @@ class BVRLSGD(LocalSteps):
         one = draws.order(problem.M, problem.M)[:, :1]
         return sarah(problem, x, v, eta, one, draws, range(batch, batch + self.K), watch)
 
-    def uplink_bits(self, problem: Problem) -> float:
-        """The difference of gradients and the model."""
-        return 2.0 * FLOAT * problem.d
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and v."""
-        return 2.0 * FLOAT * problem.d
-
 
 @dataclass(frozen=True)
 class MimeLite(LocalSteps):
@@ -150,12 +129,9 @@ class MimeLite(LocalSteps):
     that offers no `local_gradient`.
     """
 
-    momentum: float = 0.9
+    momentum: Annotated[float, "in [0, 1)"] = 0.9
     corrected: ClassVar[bool] = False  # whether a local step subtracts its gradient at the server's model
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("momentum", self.momentum, "in [0, 1)")
+    told = ("momentum",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -175,10 +151,6 @@ class MimeLite(LocalSteps):
             y = y - eta[..., None] * ((1 - b) * g + b * m[:, :, None])
         memory["m"] = (1 - b) * c + b * m
         return y.mean(axis=2)
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K and the momentum."""
-        return {**super().symbols(problem), "momentum": float(self.momentum)}
 
     def uplink_bits(self, problem: Problem) -> float:
         """The model; with momentum also the exact gradient."""
@@ -221,13 +193,10 @@ class STEM(LocalSteps):
     `memory["d"]` (E, N, d) is the mean direction.  Raises ValueError in a round for S < M.
     """
 
-    a: float = 0.1
-    first: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        number("a", self.a, "in (0, 1]")
-        whole("first", self.first, what="a whole number of gradients")
+    a: Annotated[float, "in (0, 1]"] = 0.1
+    first: Gradients = 1
+    up = down = 2  # the model and the direction
+    told = ("a",)
 
     def participants(self, problem: Problem) -> int:
         """All M.  Raises ValueError for S < M."""
@@ -248,18 +217,6 @@ class STEM(LocalSteps):
             d = here + (1 - self.a) * (d - there)
         memory["d"] = d.mean(axis=2)
         return y.mean(axis=2)
-
-    def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K and a."""
-        return {**super().symbols(problem), "a": float(self.a)}
-
-    def uplink_bits(self, problem: Problem) -> float:
-        """The model and the direction."""
-        return 2.0 * FLOAT * problem.d
-
-    def downlink_bits(self, problem: Problem) -> float:
-        """The model and the direction."""
-        return 2.0 * FLOAT * problem.d
 
 
 def all_clients(algorithm: LocalSteps, problem: Problem) -> int:

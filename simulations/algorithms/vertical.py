@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from fedtheory.simulations.algorithms.base import FLOAT, Algorithm, Memory, Watch, aggregated, everyone, to_clients
+from fedtheory.simulations.algorithms.base import (
+    FLOAT,
+    Algorithm,
+    LocalCount,
+    Memory,
+    Messages,
+    Watch,
+    aggregated,
+    everyone,
+    to_clients,
+)
 from fedtheory.simulations.algorithms.fedbcgd import parameter_blocks
 from fedtheory.simulations.arrays import known_as, namespace
-from fedtheory.simulations.checked import one_of, step_sizes, whole
+from fedtheory.simulations.checked import StepSizes
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
 
@@ -24,7 +34,7 @@ Turns = Literal["parallel", "sequential"]
 
 
 @dataclass(frozen=True)
-class FedBCD:
+class FedBCD(Messages):
     """Federated stochastic block coordinate descent: N parties, each with a block of the coordinates of one model.
 
     A round draws one mini-batch, which the parties share by its samples' ids, and exchanges what their blocks contribute
@@ -34,21 +44,14 @@ class FedBCD:
     turns  "parallel" (FedBCD-p): all parties start from the model of the round;
            "sequential" (FedBCD-s): one after another, each from what those before it have made
 
-    Raises ValueError for Q or N that are not whole numbers >= 1, an eta that is not a positive finite number (or several),
-    or other turns; in a round, for more parties than coordinates.
+    In a round raises ValueError for more parties than coordinates.
     """
 
-    Q: int
-    eta: Any
-    N: int = 2
+    Q: LocalCount
+    eta: StepSizes
+    N: Annotated[int, "a whole number of parties"] = 2
     turns: Turns = "parallel"
     weighs: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        whole("Q", self.Q, what="a whole number of local steps")
-        whole("N", self.N, what="a whole number of parties")
-        step_sizes(self.eta)
-        one_of("turns", self.turns, Turns)
 
     def participants(self, problem: Problem) -> int:
         """The N parties.  Raises ValueError for more parties than coordinates."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedtheory.simulations.arrays import is_tensor, namespace
-from fedtheory.simulations.checked import brief, listed, reals, whole
+from fedtheory.simulations.checked import brief, check_settings, listed, reals, whole
 from fedtheory.simulations.compressors.wire import Bits, Wire
 from fedtheory.simulations.constants import Certified
 from fedtheory.simulations.draws import Draw
@@ -30,12 +30,17 @@ EVERYWHERE = "exact, attained by every x"
 class Compressor(ABC):
     """A random map Q of R^d, for every d that its parameters allow; the name is the expression that builds it.
 
+    Raises ValueError as `check_settings` does.
+
     unbiased  E Q(x) = x for every x and d
     shared    all clients of a round use the same coins; only linear compressors can
     """
 
     unbiased: bool = True
     shared: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @property
     def name(self) -> str:
@@ -87,7 +92,7 @@ class Compressor(ABC):
         """
 
     def moments(self, d: int) -> tuple[Array, Array] | None:
-        """E[m] (d,) and E[m m'] (d, d) where Q(x) = (m_1 x_1, ..., m_d x_d), as `moments.mask` takes them; else None."""
+        """E[m] (d,) and E[m m'] (d, d) where Q(x) = (m_1 x_1, ..., m_d x_d); else None."""
         return None
 
     def encode(self, message: ArrayLike, mask: ArrayLike | None = None) -> bytes:

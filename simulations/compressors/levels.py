@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedtheory.simulations.arrays import namespace
-from fedtheory.simulations.checked import whole
+from fedtheory.simulations.checked import Count
 from fedtheory.simulations.compressors.base import (
     EXACT,
     Compressor,
@@ -38,10 +38,7 @@ class _Levels(Compressor):
     s  number of levels above 0
     """
 
-    s: int
-
-    def __post_init__(self) -> None:
-        whole("s", self.s)
+    s: Count
 
     def _norm(self, x: Array) -> Array:
         """(..., d) -> (..., 1); by default the largest modulus, as in the next two methods."""
@@ -121,7 +118,6 @@ class QSGD(_Levels):
     """Stochastic quantisation to s levels of the Euclidean norm (Alistarh et al., NeurIPS 2017, Section 3.1; FedPAQ).
 
     On the wire: the norm, and ceil(log2(2 s + 1)) bits for sign and level of each coordinate.
-    Raises ValueError for an s that is no whole number >= 1.
     """
 
     def _norm(self, x: Array) -> Array:
@@ -167,7 +163,6 @@ class Dithering(_Levels):
     """Random dithering: stochastic quantisation to s levels of the largest modulus.
 
     On the wire: the largest modulus, and ceil(log2(2 s + 1)) bits for sign and level of each coordinate.
-    Raises ValueError for an s that is no whole number >= 1.
     """
 
     def contraction(self, d: int) -> Certified:
@@ -186,7 +181,6 @@ class Rounding(_Levels):
     """Deterministic rounding to the nearest of s levels of the largest modulus, ties to the even level; biased.
 
     On the wire: the largest modulus, and ceil(log2(2 s + 1)) bits for sign and level of each coordinate.
-    Raises ValueError for an s that is no whole number >= 1.
     """
 
     unbiased = False

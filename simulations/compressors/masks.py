@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedtheory.simulations.arrays import at, is_tensor, like, namespace, smallest
-from fedtheory.simulations.checked import number, whole
+from fedtheory.simulations.checked import Count
 from fedtheory.simulations.compressors.base import (
     EVERYWHERE,
     EXACT,
@@ -108,14 +109,11 @@ class RandK(_Mask):
     """k of the d coordinates, uniformly without replacement, times d/k: q = d/k - 1.
 
     On the wire: k values, each with its index in ceil(log2 d) bits unless the mask is shared.
-    Raises ValueError for a k that is no whole number >= 1, and, where d is known, for k > d.
+    Raises ValueError where d is known, for k > d.
     """
 
-    k: int
+    k: Count
     shared: bool = False
-
-    def __post_init__(self) -> None:
-        whole("k", self.k)
 
     def mask(self, draw: Draw, d: int) -> Array:
         """(N, *clients, d): d/k on k coordinates."""
@@ -160,11 +158,8 @@ class RandK(_Mask):
 class _Toss(_Mask):
     """Coins with probability p of heads; on heads a coordinate is kept and divided by p."""
 
-    p: float | Fraction
+    p: Annotated[float | Fraction, "in (0, 1]"]
     shared: bool = False
-
-    def __post_init__(self) -> None:
-        number("p", self.p, "in (0, 1]")
 
     def _q(self, d: int) -> float:
         return float(1 / Fraction(self.p) - 1)
@@ -180,7 +175,6 @@ class Bernoulli(_Toss):
     """All of x / p with probability p, else 0, by one coin for each message: q = 1/p - 1.
 
     On the wire: the coin, unless it is shared, and on heads d values.
-    Raises ValueError for p outside (0, 1].
     """
 
     def mask(self, draw: Draw, d: int) -> Array:
@@ -217,7 +211,6 @@ class Sparsifier(_Toss):
     """x_i / p with probability p, else 0, by one coin for each coordinate: q = 1/p - 1.
 
     On the wire: a bitmap of d bits, unless the mask is shared, and the values that are kept.
-    Raises ValueError for p outside (0, 1].
     """
 
     def mask(self, draw: Draw, d: int) -> Array:
@@ -269,15 +262,12 @@ class TopK(Compressor):
     """The k coordinates largest in modulus, ties to the lower index; biased.
 
     On the wire: k values, each with its index in ceil(log2 d) bits.
-    Raises ValueError for a k that is no whole number >= 1, and, where d is known, for k > d.
+    Raises ValueError where d is known, for k > d.
     """
 
-    k: int
+    k: Count
 
     unbiased = False
-
-    def __post_init__(self) -> None:
-        whole("k", self.k)
 
     def __call__(self, x: Array, draw: Draw | None = None) -> Array:
         """The k largest; a coordinate that is not finite stays so, whether kept or not."""

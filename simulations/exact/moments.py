@@ -56,10 +56,6 @@ class Kernel:
         """E[A_ik A_jl] (..., i, j, k, l)."""
         return self.second.reshape(*self.second.shape[:-2], *[self.size] * 4)
 
-    def then(self, other: Kernel) -> Kernel:
-        """This step, then the independent step `other`."""
-        return Kernel(other.second @ self.second)
-
     def repeated(self, times: int) -> Kernel:
         """This many independent steps, one after the other."""
         return Kernel(np.linalg.matrix_power(self.second, times))
@@ -99,48 +95,6 @@ def gradient_step(H: Array, slope: Array, eta: ArrayLike, covariance: ArrayLike)
     A[..., 0, 0] = 1.0
     A[..., 1:, 1:], A[..., 1:, :1] = linear, constant
     return affine(A, eta**2 * np.asarray(covariance, dtype=float))
-
-
-def mixture(kernels: Sequence[Kernel], weights: ArrayLike) -> Kernel:
-    """One of the kernels, drawn anew at every step with probabilities `weights`, like a mini-batch.
-
-    Raises ValueError unless the weights are one probability per kernel, with sum 1.
-    """
-    weights = np.asarray(weights, dtype=float)
-    if weights.shape != (len(kernels),) or (weights < 0).any() or abs(weights.sum() - 1) > 1e-12:
-        raise ValueError(f"weights = {weights.tolist()}: expected {len(kernels)} probabilities with sum 1")
-    return Kernel(sum((w * k.second for w, k in zip(weights, kernels, strict=True)), np.zeros(())))
-
-
-def quantiser(mean: ArrayLike, second: ArrayLike, kept: int = 1) -> Kernel:
-    """A random compression v -> Q(v) of the last q entries of z, given by its first two moments, both linear.
-
-    mean    (q, q), E[Q(v)] = mean v; the identity if Q is unbiased
-    second  (q^2, q^2), vec E[Q(v) Q(v)'] = second vec(v v')
-    kept    number of entries of z, before those, that do not change; the constant 1 is the first of them
-
-    Raises ValueError for shapes that do not fit or kept < 1.
-    """
-    mean, second = np.asarray(mean, dtype=float), np.asarray(second, dtype=float)
-    q = mean.shape[-1]
-    if mean.shape != (q, q) or second.shape != (q * q, q * q):
-        raise ValueError(f"mean {mean.shape} and second {second.shape}: expected (q, q) and (q^2, q^2)")
-    if kept < 1:
-        raise ValueError(f"kept = {kept}: expected at least 1, the constant")
-    A = np.eye(kept + q)
-    A[kept:, kept:] = mean
-    kernel = Kernel(_kron(A, A))
-    kernel._four[kept:, kept:, kept:, kept:] = second.reshape(q, q, q, q)
-    return kernel
-
-
-def mask(first: ArrayLike, second: ArrayLike, kept: int = 1) -> Kernel:
-    """The quantiser Q(v) = (m_1 v_1, ..., m_q v_q) of a random mask with E[m] = first (q,), E[m m'] = second (q, q).
-
-    Keeping each coordinate with probability p and scaling by 1/p: first 1; second 1, on the diagonal 1/p.
-    Keeping k of q coordinates, scaled by q/k: first 1; second (q/k)(k-1)/(q-1), on the diagonal q/k.
-    """
-    return quantiser(np.diag(np.asarray(first, dtype=float)), np.diag(np.asarray(second, dtype=float).ravel()), kept)
 
 
 def sequential(kernels: Sequence[Kernel], S: int) -> Kernel:

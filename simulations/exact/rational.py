@@ -17,8 +17,6 @@ else:
     except ImportError:
         from fractions import Fraction
 
-__all__ = ["Fraction", "square_root"]
-
 
 def square_root(square: Fraction, name: str) -> Fraction:
     """The exact square root of a fraction; ValueError, with the name, if the root is irrational."""

@@ -82,6 +82,3 @@ def _curvatures(net: Network, x: Array, iterations: int, seed: int) -> Array:
         v = (ahead - back) / (2 * _REACH)
         size = np.linalg.norm(v, axis=-1)
     return size
-
-
-__all__ = ["Estimates", "estimates"]

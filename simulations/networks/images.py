@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fedtheory.simulations.checked import affordable, brief, number, reason, whole
+from fedtheory.simulations.checked import affordable, brief, number, reading, whole
 from fedtheory.simulations.data import packaged
 
 EMBEDDED = ("digits", "generated")
@@ -345,11 +345,9 @@ def _holdings(folder: Path) -> str:
 
 def _content(file: Path) -> tuple[bytes, str]:
     """The content of a file, unpacked where its name ends in .gz, and a note for provenance of the file as it is."""
-    try:
+    with reading(repr(str(file)), "a file of images", (OSError, EOFError, zlib.error)):
         raw = file.read_bytes()
         content = gzip.decompress(raw) if file.suffix == ".gz" else raw
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"cannot read {str(file)!r}: {reason(error)}; expected a file of images") from error
     return content, f"{file}, {len(raw)} bytes, sha256 {hashlib.sha256(raw).hexdigest()}"
 
 
@@ -475,14 +473,9 @@ class _CifarUnpickler(pickle.Unpickler):
 
 def _cifar_python(file: Path, content: bytes, classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Pixels (n, 3072) and labels (n,) of a file of CIFAR's python version."""
-    try:
+    with reading(f"{str(file)!r} as a pickle of CIFAR-{classes}", "the python version of its files"):
         # Python 2 wrote these files: its strings are bytes.
         read = _CifarUnpickler(io.BytesIO(content), encoding="bytes").load()
-    except Exception as error:  # a damaged pickle can raise anything
-        why = reason(error)
-        raise ValueError(
-            f"cannot read {str(file)!r} as a pickle of CIFAR-{classes}: {why}; expected the python version of its files"
-        ) from error
     batch = read if isinstance(read, dict) else {}
     wanted = b"labels" if classes == 10 else b"fine_labels"
     pixels, labels = (batch.get(key, batch.get(key.decode())) for key in (b"data", wanted))
@@ -534,11 +527,8 @@ def _svhn(path: Path) -> Images:
     sets, notes = [], []
     for file in _located("svhn", path, (), ("train_32x32.mat", "test_32x32.mat")):
         content, note = _content(file)
-        try:
+        with reading(f"{str(file)!r} as a MATLAB file", "one of SVHN's"):
             read = loadmat(io.BytesIO(content), variable_names=("X", "y"))
-        except Exception as error:  # scipy raises a different one for each way in which a file is damaged
-            why = reason(error)
-            raise ValueError(f"cannot read {str(file)!r} as a MATLAB file: {why}; expected one of SVHN's") from error
         X, y = read.get("X"), read.get("y")
         if (
             X is None
@@ -563,15 +553,13 @@ def _pictures(files: Sequence[Path], side: int) -> np.ndarray:
 
     out = np.empty((len(files), 3, side, side), np.uint8)
     for i, file in enumerate(files):
-        try:
-            with Image.open(file, formats=("PNG", "JPEG")) as picture:
-                size = picture.size
-                if size == (side, side):
-                    out[i] = np.asarray(picture.convert("RGB")).transpose(2, 0, 1)
-        except Exception as error:  # Pillow raises a different one for each way in which a file is damaged
-            raise ValueError(
-                f"cannot read {str(file)!r} as a PNG or JPEG image: {reason(error)}; expected one"
-            ) from error
+        with (
+            reading(f"{str(file)!r} as a PNG or JPEG image", "one"),
+            Image.open(file, formats=("PNG", "JPEG")) as picture,
+        ):
+            size = picture.size
+            if size == (side, side):
+                out[i] = np.asarray(picture.convert("RGB")).transpose(2, 0, 1)
         if size != (side, side):
             raise ValueError(f"{str(file)!r}: an image of {size[0]} x {size[1]} pixels; expected {side} x {side}")
     return out

@@ -29,7 +29,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.parameter import is_lazy
 
 from fedtheory.simulations import data
-from fedtheory.simulations.checked import brief, number, reason, whole
+from fedtheory.simulations.checked import brief, number, reading, reason, whole
 from fedtheory.simulations.networks.images import Images
 from fedtheory.simulations.own_file import blaming, digest_of, module_of
 
@@ -177,14 +177,9 @@ def _pixels(
         labels += [(names or present).index(name)] * len(own)
     arrays = []
     for file in files:
-        try:
-            with Image.open(file, formats=FORMATS) as picture:
-                grey = picture.mode in ("1", "L")
-                arrays.append(np.asarray(picture.convert("L" if grey else "RGB")))
-        except Exception as error:  # Pillow raises a different one for each way in which a file is damaged
-            raise ValueError(
-                f"cannot read {brief(str(file))!r}: {reason(error)}; expected {', '.join(FORMATS)}"
-            ) from None
+        with reading(repr(brief(str(file))), ", ".join(FORMATS)), Image.open(file, formats=FORMATS) as picture:
+            grey = picture.mode in ("1", "L")
+            arrays.append(np.asarray(picture.convert("L" if grey else "RGB")))
         first = arrays[0].shape[:2] if like is None else like[1:]
         if arrays[-1].shape[:2] != first:
             high, wide = arrays[-1].shape[:2]
@@ -324,6 +319,3 @@ def probed(model: str, digest: str, shape: tuple[int, int, int], outputs: int) -
     except Exception as error:  # torch.func knows no such operation, or the user's code looks at numbers
         return reason(error)
     return ""
-
-
-__all__ = ["NAME", "constructed", "digest_of_data", "file_of", "images", "initial", "is_own", "module", "probed"]

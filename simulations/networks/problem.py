@@ -32,16 +32,16 @@ from torch.nn.functional import cross_entropy, interpolate, pad, softplus
 from torch.nn.modules.batchnorm import _NormBase
 
 from fedtheory.simulations.arrays import like
-from fedtheory.simulations.checked import brief, number, one_of, reason, whole
-from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.checked import Count, brief, check_settings, number, reason, whole
+from fedtheory.simulations.constants import Constants
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.networks import models, own
 from fedtheory.simulations.networks.images import Images, channel_statistics
 from fedtheory.simulations.networks.stacked import can_stack, outputs
 from fedtheory.simulations.own_file import digest_of
 from fedtheory.simulations.partitions import Partition
-from fedtheory.simulations.problems import in_html, in_one_line
-from fedtheory.simulations.problems.logistic import check_batch, weights_of
+from fedtheory.simulations.problems import in_html, in_one_line, not_certified, settings_of
+from fedtheory.simulations.problems.logistic import check_batch, check_dealt, weights_of
 
 Batching = Literal["stacked", "loop"]
 Order = Literal["replacement", "epochs", "whole epochs"]
@@ -121,7 +121,7 @@ class Network:
     order: Order = "replacement"
     weight_decay: float = 0.0
     clip: float | None = None
-    local_epochs: int | None = None
+    local_epochs: Count | None = None
     enlarge: tuple[int, int] | None = None
     crop: int = 0
     flip: bool = False
@@ -140,13 +140,10 @@ class Network:
         object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, "in [0, 1e30]"))
         if self.clip is not None:
             object.__setattr__(self, "clip", number("clip", self.clip, "in (0, 1e30]"))
-        one_of("order", self.order, Order)
-        one_of("loss", self.loss, Loss)
+        check_settings(self)
         if self.loss != "cross-entropy" and self.data.classes != 2:
             raise ValueError(f"loss = {self.loss!r}: {self.data.name} has {self.data.classes} classes, expected 2")
         whole("crop", self.crop, 0, most=min(self.data.shape[1:]))
-        if self.initial is not None:
-            one_of("initial", self.initial, models.Weights)
         if own.is_own(self.model) and (self.initial, self.norm) != (None, None):
             raise ValueError("initial or norm with a network of one's own: expected none, its code says both")
         if self.enlarge is not None:
@@ -158,26 +155,14 @@ class Network:
             raise ValueError("crop and enlarge: expected one of them, for both cut out a part")
         if not isinstance(self.flip, bool):
             raise ValueError(f"flip = {brief(self.flip)}: expected true or false")
-        if self.local_epochs is not None:
-            whole("local_epochs", self.local_epochs)
-            if self.batch is None or self.order == "replacement":
-                raise ValueError("local_epochs: expected a batch, and order = 'epochs' or 'whole epochs'")
+        if self.local_epochs is not None and (self.batch is None or self.order == "replacement"):
+            raise ValueError("local_epochs: expected a batch, and order = 'epochs' or 'whole epochs'")
         if self.cut_after is not None and (self.order == "whole epochs" or self.local_epochs is not None):
             raise ValueError("cut_after: expected batches of one size, and the same number of steps for all clients")
         if self.batch is None and (self.order != "replacement" or self.clip is not None or self.crop or self.flip):
             raise ValueError("order, clip, crop or flip without a batch: expected none of them, gradients are exact")
-        one_of("precision", self.precision, Precision)
-        one_of("batching", self.batching, Batching)
         available(self.device)
-        dealt = self.sizes.sum()
-        if dealt != len(self.data.labels):
-            raise ValueError(
-                f"{self.partition.method} deals out {dealt} images, {self.data.name} has {len(self.data.labels)}: "
-                "expected all"
-            )
-        if (self.sizes == 0).any():
-            empty = np.flatnonzero(self.sizes == 0).tolist()
-            raise ValueError(f"clients {empty} of {self.partition.method} have no images: expected at least one each")
+        check_dealt(self.data, self.partition, "images")
         batches = isinstance(self.weights, str) and self.weights == "batches"
         counted = -(-self.sizes // int(self.batch or 1)) if batches else self.sizes
         object.__setattr__(self, "weights", weights_of("sizes" if batches else self.weights, counted))
@@ -254,36 +239,12 @@ class Network:
     @cached_property
     def constants(self) -> Constants:
         """No constant of a network is certified here, except the variance of exact gradients."""
-        why = "not certified for a neural network"
-        entries = {name: Certified(None, why) for name in ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")}
-        entries["sigma"] = Certified(0.0, "exact gradients") if self.batch is None else Certified(None, why)
-        return Constants(entries)
+        return not_certified(self.batch is None)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         """All settings; the images by their origin, the partition by its method."""
-        own = {
-            "problem": "network",
-            "data": self.data.provenance,
-            "partition": self.partition.method,
-            "model": self.model,
-            "batch": None if self.batch is None else int(self.batch),
-            "norm": self.norm,
-            "order": self.order,
-            "weight_decay": float(self.weight_decay),
-            "clip": None if self.clip is None else float(self.clip),
-            "local_epochs": None if self.local_epochs is None else int(self.local_epochs),
-            "enlarge": None if self.enlarge is None else list(self.enlarge),
-            "crop": int(self.crop),
-            "flip": self.flip,
-            "loss": self.loss,
-            "initial": self.initial,
-            "cut_after": self.cut_after,
-            "device": self.device,
-            "precision": self.precision,
-            "batching": self.batching,
-        }
-        return own if self.weights is None else own | {"weights": self.weights.tolist()}
+        return settings_of(self, "network")
 
     def start(self, seed: int) -> NDArray[np.float64]:
         """The starting point of that seed: (d,)."""

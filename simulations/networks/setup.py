@@ -31,22 +31,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from functools import cache, partial
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
-from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms import builders, kind_of, must_be_given, registry, settings_of as fields_of
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.sfl import Splitting
-from fedtheory.simulations.checked import affordable, brief, number, whole
+from fedtheory.simulations.checked import Count, affordable, brief, check_settings, number, whole
 from fedtheory.simulations.compressors import from_text
 from fedtheory.simulations.networks import images, own as own_ones
 from fedtheory.simulations.networks.images import Images
 from fedtheory.simulations.networks.problem import Network
-from fedtheory.simulations.own_file import blaming, own
+from fedtheory.simulations.own_file import blaming
 from fedtheory.simulations.partitions import PARTITIONS, as_given, partition_settings
 
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = registry(networks=True)
@@ -84,19 +84,17 @@ class Setup:
     data: Mapping[str, Any]
     network: Mapping[str, Any]
     algorithm: Mapping[str, Any]
-    rounds: int
+    rounds: Count
     seeds: tuple[int, ...] = (0,)
-    decay: float = 1.0
-    every: int = 1
-    tail: int = 0
+    decay: Annotated[float, "in (0, 1]"] = 1.0
+    every: Count = 1
+    tail: Annotated[int, "a whole number", 0] = 0
     record: tuple[str, ...] = field(default=("value", "test_value", "accuracy"))
     threads: int | None = None
     sha256: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "every"):
-            whole(name, getattr(self, name))
-        whole("tail", self.tail, 0)
+        check_settings(self)
         if self.threads is not None:
             whole("threads", self.threads, most=4096)
         if not self.seeds:
@@ -108,7 +106,6 @@ class Setup:
         rows = (float(self.rounds) / self.every + min(self.tail, self.rounds)) * len(self.seeds)
         what = f"rounds = {brief(self.rounds)}, measured every {brief(self.every)}"
         affordable(what, numbers=32 * rows, steps=float(self.rounds) * len(self.seeds))
-        number("decay", self.decay, "in (0, 1]")
         if not self.record or not all(isinstance(name, str) and name in RECORDED for name in self.record):
             raise ValueError(f"record = {brief(list(self.record))}: expected some of {', '.join(RECORDED)}")
         for table, names in (
@@ -135,13 +132,13 @@ class Setup:
         _check("algorithm", self.algorithm, ("name",), ("name", "eta"), some=False)
         if unknown := set(self.sha256) - set(self.files):
             raise ValueError(f"sha256: {brief(', '.join(sorted(unknown)))}: expected some of {', '.join(self.files)}")
-        known = builders(self.algorithm.get("from"))
+        known = builders(self.algorithm.get("from"), networks=True)
         if self.algorithm["name"] not in known:
             raise ValueError(f"algorithm {brief(self.algorithm['name'])!r}: expected one of {', '.join(known)}")
         if isinstance(self.algorithm["eta"], list):
             raise ValueError(f"eta = {brief(self.algorithm['eta'])}: expected one number; others are other trainings")
         number("eta", self.algorithm["eta"], "> 0")
-        ours = kind_of(self.algorithm["name"]) if self.algorithm["name"] in ALGORITHMS else Splitting
+        ours = kind_of(ALGORITHMS[self.algorithm["name"]]) if self.algorithm["name"] in ALGORITHMS else Splitting
         if self.network.get("cut_after") is not None and not issubclass(ours, Splitting):
             raise ValueError(
                 f"cut_after with {self.algorithm['name']}: expected none, it does not cut the network in two"
@@ -159,9 +156,9 @@ class Setup:
         """The algorithm's name of its local steps, where the network has `local_epochs`.  Raises ValueError."""
         if self.network.get("local_epochs") is None:
             return None
-        kind = kind_of(self.algorithm["name"], self.algorithm.get("from"))
+        kind = kind_of(builders(self.algorithm.get("from"), networks=True)[self.algorithm["name"]])
         if not getattr(kind, "own_steps", False):
-            fit = [name for name in ALGORITHMS if getattr(kind_of(name), "own_steps", False)]
+            fit = [name for name, build in ALGORITHMS.items() if getattr(kind_of(build), "own_steps", False)]
             raise ValueError(f"local_epochs with {self.algorithm['name']}: expected one of {', '.join(fit)}")
         return steps_of(self.algorithm["name"], self.algorithm.get("from"))
 
@@ -220,7 +217,7 @@ class Setup:
         if self._steps is not None:
             settings[self._steps] = int(np.max(cast(Any, (problem or self.problem()).steps)))
         with self.blamed():
-            return builders(self.algorithm.get("from"))[self.algorithm["name"]](**settings)
+            return builders(self.algorithm.get("from"), networks=True)[self.algorithm["name"]](**settings)
 
     def blamed(self) -> AbstractContextManager[None]:
         """A context in which the file of the user's own algorithm is blamed for its exceptions."""
@@ -239,7 +236,7 @@ class Setup:
 
 def from_table(table: Mapping[str, Any]) -> Setup:
     """A set-up from the tables of a TOML file.  Raises ValueError as `Setup` does, and for unknown tables."""
-    known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Setup)}
+    known = {f.name: must_be_given(f) for f in fields(Setup)}
     _check("set-up", table, list(known), [name for name, needed in known.items() if needed])
     for name in ("data", "network", "algorithm", "sha256"):
         if not isinstance(table.get(name, {}), Mapping):
@@ -251,20 +248,6 @@ def from_table(table: Mapping[str, Any]) -> Setup:
     return Setup(**given)
 
 
-def builders(source: str | None = None) -> Mapping[str, Callable[..., Algorithm]]:
-    """The algorithms by name, with those of a file of the user's own.  Raises ValueError for a name that is taken."""
-    mine = own(source).algorithms
-    if taken := [name for name in mine if name in ALGORITHMS]:
-        raise ValueError(f"{source}: {', '.join(taken)} is the name of an algorithm here: expected another name")
-    return {**ALGORITHMS, **mine}
-
-
-def kind_of(algorithm: str, source: str | None = None) -> Any:
-    """The class of the algorithm of that name."""
-    build = builders(source)[algorithm]
-    return build.func if isinstance(build, partial) else build
-
-
 def steps_of(algorithm: str, source: str | None = None) -> str:
     """The name of the setting that is the number of local steps."""
     own = settings_of(algorithm, source)
@@ -273,11 +256,7 @@ def steps_of(algorithm: str, source: str | None = None) -> str:
 
 def settings_of(algorithm: str, source: str | None = None) -> dict[str, bool]:
     """The settings of the algorithm of that name; True for those that must be given."""
-    build = builders(source)[algorithm]
-    fixed = build.keywords if isinstance(build, partial) else {}
-    kind = kind_of(algorithm, source)
-    own = [f for f in fields(kind) if f.init and f.name not in fixed]
-    return {f.name: f.default is MISSING and f.default_factory is MISSING for f in own}
+    return {name: must_be_given(f) for name, f in fields_of(builders(source, networks=True)[algorithm]).items()}
 
 
 @cache

@@ -102,6 +102,3 @@ def _read_in_part(apply: Callable[[Tensor, Tensor], Tensor], x: Tensor, largest:
     part = apply(largest, weight)
     whole: Tensor = apply(x, weight.detach())
     return whole + (part - part.detach())
-
-
-__all__ = ["can_stack", "outputs"]

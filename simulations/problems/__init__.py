@@ -7,6 +7,7 @@ certified `constants`.  A problem that computes in torch tensors has an `example
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from html import escape
 from typing import Any, Protocol, cast
 
@@ -98,6 +99,27 @@ def in_html(problem: Problem) -> str:
     return f"<p>{escape(in_one_line(problem)[1:-1])}</p>{problem.constants._repr_html_()}"
 
 
+def settings_of(problem: Any, kind: str) -> dict[str, Any]:
+    """The provenance of a problem of this kind that its fields say: data by their origin, a partition by its method."""
+    told: dict[str, Any] = {"problem": kind}
+    for name in (f.name for f in fields(problem)):
+        value = getattr(problem, name)
+        own = getattr(value, "provenance", getattr(value, "method", value))
+        told[name] = own.tolist() if isinstance(own, np.generic | np.ndarray) else own
+        told[name] = list(own) if isinstance(own, tuple) else told[name]
+    if "weights" in told and (weights := told.pop("weights")) is not None:
+        told["weights"] = weights
+    return told
+
+
+def not_certified(exact: bool) -> Constants:
+    """The constants of a neural network: none is certified here, except the variance of exact gradients."""
+    why = "not certified for a neural network"
+    entries = {name: Certified(None, why) for name in ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")}
+    entries["sigma"] = Certified(0.0, "exact gradients") if exact else Certified(None, why)
+    return Constants(entries)
+
+
 def mean_over_clients(values: Array, weights: Array | None) -> Array:
     """sum_m p_m values_m: (M, ...) -> (...); without weights the plain mean."""
     return np.asarray(values.mean(0) if weights is None else np.tensordot(weights, values, 1))
@@ -133,23 +155,11 @@ def start(problem: Problem, x0: ArrayLike) -> Constants:
     x_star, F_star = entries["x_star"], entries["F_star"]
     return Constants(
         {
-            "D": Certified(
-                None if x_star.value is None else float(np.linalg.norm(x0 - x_star.value)),
-                f"||x0 - x_star||; x_star: {x_star.how}",
-            ),
-            "d0": Certified(
-                None if x_star.value is None else float(((x0 - x_star.value) ** 2).sum()),
-                f"||x0 - x_star||^2; x_star: {x_star.how}",
-            ),
-            "A": Certified(
-                None if F_star.value is None else float(problem.value(x0) - F_star.value),
-                f"F(x0) - F_star; F_star: {F_star.how}",
-            ),
+            "D": x_star.then(lambda x: float(np.linalg.norm(x0 - x)), f"||x0 - x_star||; x_star: {x_star.how}"),
+            "d0": x_star.then(lambda x: float(((x0 - x) ** 2).sum()), f"||x0 - x_star||^2; x_star: {x_star.how}"),
+            "A": F_star.then(lambda F: float(problem.value(x0) - F), f"F(x0) - F_star; F_star: {F_star.how}"),
             "w0_norm": Certified(float(np.linalg.norm(x0)), "||x0||"),
-            "w_star_norm": Certified(
-                None if x_star.value is None else float(np.linalg.norm(x_star.value)),
-                f"||x_star||; x_star: {x_star.how}",
-            ),
+            "w_star_norm": x_star.then(lambda x: float(np.linalg.norm(x)), f"||x_star||; x_star: {x_star.how}"),
         }
     )
 
@@ -212,24 +222,28 @@ def start_of_clients(problem: Problem, x0: ArrayLike) -> Constants:
     def mean(values: Array) -> Array:
         return mean_over_clients(values, clients.weights)
 
+    def of_squares(gradients: Array) -> float:
+        return float(mean((gradients**2).sum(-1)))
+
     gradients = clients.client_gradients(x0)
     apart = mean(((gradients - mean(gradients)) ** 2).sum(-1))
     minimisers, least = clients.client_minima
-    gap = None if least.value is None else float(mean(clients.client_values(x0) - least.value))
-    distance = None if minimisers.value is None else float(mean(((x0 - minimisers.value) ** 2).sum(-1)))
     x_star = clients.constants.entries["x_star"]
-    moved, at_star = None, None
-    if x_star.value is not None:
-        there = clients.client_gradients(x_star.value)
-        moved, at_star = (float(mean((g**2).sum(-1))) for g in (gradients - there, there))
+    there = x_star.then(clients.client_gradients, f"x_star; x_star: {x_star.how}")
     return Constants(
         {
             "het_start": Certified(float(apart), "closed form, the clients' gradients at x0"),
-            "fj_gap_mean": Certified(gap, f"F_m(x0) - min F_m; {least.how}"),
-            "dist_sq_mean": Certified(distance, f"||x0 - x_m||^2; {minimisers.how}"),
-            "grads_start": Certified(float(mean((gradients**2).sum(-1))), "closed form, the clients' gradients at x0"),
-            "grads_apart": Certified(moved, f"closed form, gradients at x0 and x_star; x_star: {x_star.how}"),
-            "grads_at_star": Certified(at_star, f"closed form, gradients at x_star; x_star: {x_star.how}"),
+            "fj_gap_mean": least.then(
+                lambda low: float(mean(clients.client_values(x0) - low)), f"F_m(x0) - min F_m; {least.how}"
+            ),
+            "dist_sq_mean": minimisers.then(
+                lambda x: float(mean(((x0 - x) ** 2).sum(-1))), f"||x0 - x_m||^2; {minimisers.how}"
+            ),
+            "grads_start": Certified(of_squares(gradients), "closed form, the clients' gradients at x0"),
+            "grads_apart": there.then(
+                lambda g: of_squares(gradients - g), f"closed form, gradients at x0 and {there.how}"
+            ),
+            "grads_at_star": there.then(of_squares, f"closed form, gradients at {there.how}"),
             "Gamma": _gamma(clients, x0, least),
         }
     )

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fedtheory.simulations.checked import number, reals
 from fedtheory.simulations.constants import Certified, Constants
@@ -34,7 +34,7 @@ class Kinked(Wrapped):
     """
 
     plain: Quadratic
-    directions: ArrayLike
+    directions: Array
     curvature: float
 
     __repr__, _repr_html_ = in_one_line, in_html
@@ -52,29 +52,25 @@ class Kinked(Wrapped):
     @property
     def name(self) -> str:
         """The quadratic's name, and the number of kinks."""
-        return f"{self.plain.name}, {len(self._a)} kinks of curvature {self.curvature:g}"
+        return f"{self.plain.name}, {len(self.directions)} kinks of curvature {self.curvature:g}"
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         """The quadratic's, with the kinks."""
-        kinks = {"directions": self._a.tolist(), "kink_curvature": float(self.curvature)}
+        kinks = {"directions": self.directions.tolist(), "kink_curvature": float(self.curvature)}
         return {**self.plain.provenance, "problem": "kinked", "name": self.name, **kinks}
-
-    @property
-    def _a(self) -> Array:
-        return np.asarray(self.directions)
 
     def _below(self, x: Array) -> Array:
         """min(0, a_j'x): (..., d) -> (..., J)."""
-        return np.minimum(x @ self._a.T, 0.0)
+        return np.minimum(x @ self.directions.T, 0.0)
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """grad F_m at x + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
-        return self.plain.gradient(x, client, draw) + self.curvature * self._below(x) @ self._a
+        return self.plain.gradient(x, client, draw) + self.curvature * self._below(x) @ self.directions
 
     def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
         """grad F_m at x without noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
-        return self.plain.local_gradient(x, client) + self.curvature * self._below(x) @ self._a
+        return self.plain.local_gradient(x, client) + self.curvature * self._below(x) @ self.directions
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
@@ -82,13 +78,13 @@ class Kinked(Wrapped):
 
     def full_gradient(self, x: Array) -> Array:
         """Gradient of F: (..., d) -> (..., d)."""
-        return self.plain.full_gradient(x) + self.curvature * self._below(x) @ self._a
+        return self.plain.full_gradient(x) + self.curvature * self._below(x) @ self.directions
 
     @cached_property
     def constants(self) -> Constants:
         """Those of the quadratic, with a larger L; the clients differ as there, because they share the kinks."""
         own, G = dict(self.plain.constants.entries), self.plain.heterogeneity(0.0)
-        largest = float(np.linalg.eigvalsh(self._a.T @ self._a)[-1]) if self._a.size else 0.0
+        largest = float(np.linalg.eigvalsh(self.directions.T @ self.directions)[-1]) if self.directions.size else 0.0
         L = own["L"].value + self.curvature * largest
         lower = "that of the quadratic, a lower bound: kinks add curvature"
         own |= {
@@ -98,6 +94,3 @@ class Kinked(Wrapped):
         }
         own |= {name: Certified(own[name].value, lower) for name in ("mu", "mu_pl", "curvature") if own[name].value}
         return Constants(own)
-
-
-__all__ = ["Kinked"]

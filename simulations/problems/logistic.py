@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from fedtheory.simulations.constants import Certified, Constants
 from fedtheory.simulations.data import Dataset, dense
 from fedtheory.simulations.draws import Draw
 from fedtheory.simulations.partitions import Partition
-from fedtheory.simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients
+from fedtheory.simulations.problems import Array, checked_weights, in_html, in_one_line, mean_over_clients, settings_of
 from fedtheory.simulations.problems.sparse import SparseSamples, SparseShards, dealt
 
 _ARRAYS = 4  # of gradients of all clients, which the constants of sparse features take at once
@@ -116,16 +116,16 @@ class Shards:
         return np.asarray((np.abs(self.features) * self.weights).sum(1))
 
 
-def check_dealt(dataset: Dataset, partition: Partition) -> None:
-    """Raises ValueError when a client is left without samples, or samples without a client."""
+def check_dealt(dataset: Any, partition: Partition, what: str = "samples") -> None:
+    """Raises ValueError when a client is left without samples (or images), or samples without a client."""
     sizes = np.array([len(rows) for rows in partition.clients])
     if sizes.sum() != len(dataset.labels):
         raise ValueError(
-            f"{partition.method} deals out {sizes.sum()} samples, {dataset.name} has {len(dataset.labels)}: expected all"
+            f"{partition.method} deals out {sizes.sum()} {what}, {dataset.name} has {len(dataset.labels)}: expected all"
         )
     if (sizes == 0).any():
         empty = np.flatnonzero(sizes == 0).tolist()
-        raise ValueError(f"clients {empty} of {partition.method} have no samples: expected at least one each")
+        raise ValueError(f"clients {empty} of {partition.method} have no {what}: expected at least one each")
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
@@ -234,11 +234,12 @@ class Logistic:
     regularisation: float
     batch: int | None = None
     weights: Any = None
+    kind: ClassVar[str] = "logistic"
 
     __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
-        number("regularisation", self.regularisation, "> 0")
+        object.__setattr__(self, "regularisation", number("regularisation", self.regularisation, "> 0"))
         if not isinstance(self.dataset.features, np.ndarray):
             told = f"gradients of the {self.M} clients of {self.dataset.name} in {self.d} coordinates"
             affordable(told, numbers=_ARRAYS * float(self.M) * self.d)
@@ -285,14 +286,7 @@ class Logistic:
     @property
     def provenance(self) -> Mapping[str, Any]:
         """Data set, partition method, regularisation, batch and, where there are some, weights."""
-        own = {
-            "problem": "logistic",
-            "dataset": self.dataset.provenance,
-            "partition": self.partition.method,
-            "regularisation": float(self.regularisation),
-            "batch": None if self.batch is None else int(self.batch),
-        }
-        return own if self.weights is None else own | {"weights": self.weights.tolist()}
+        return settings_of(self, self.kind)
 
     def _residual(self, z: Array, targets: Array) -> Array:
         r: Array = expit(z) if self.columns == 1 else softmax(z)

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fedtheory.simulations.checked import brief, reals
 from fedtheory.simulations.constants import Certified, Constants
 from fedtheory.simulations.draws import Draw
-from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems import Array, in_html, in_one_line, settings_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class Piecewise:
     Gradients are exact, clients have equal weights.  Raises ValueError for arrays that do not fit.
     """
 
-    knots: ArrayLike
-    curvatures: ArrayLike
-    slopes: ArrayLike
+    knots: Array
+    curvatures: Array
+    slopes: Array
 
     __repr__, _repr_html_ = in_one_line, in_html
 
@@ -50,7 +50,7 @@ class Piecewise:
     def name(self) -> str:
         """Each client's curvatures, knots and slope at 0."""
         clients: dict[str, int] = {}
-        for k, h, s in zip(self._k, self._h, self._s, strict=True):
+        for k, h, s in zip(self.knots, self.curvatures, self.slopes, strict=True):
             told = f"curvature {', '.join(f'{v:g}' for v in h)} with knots {', '.join(f'{v:g}' for v in k)}"
             told += f" and slope {s:g} at 0" if s else ""
             clients[told] = clients.get(told, 0) + 1
@@ -59,7 +59,7 @@ class Piecewise:
     @property
     def M(self) -> int:
         """Number of clients."""
-        return len(self._k)
+        return len(self.knots)
 
     @property
     def d(self) -> int:
@@ -79,36 +79,19 @@ class Piecewise:
     @property
     def provenance(self) -> Mapping[str, Any]:
         """Knots, curvatures, slopes."""
-        return {
-            "problem": "piecewise",
-            "knots": self._k.tolist(),
-            "curvatures": self._h.tolist(),
-            "slopes": self._s.tolist(),
-        }
-
-    @property
-    def _k(self) -> Array:
-        return np.asarray(self.knots)
-
-    @property
-    def _h(self) -> Array:
-        return np.asarray(self.curvatures)
-
-    @property
-    def _s(self) -> Array:
-        return np.asarray(self.slopes)
+        return settings_of(self, "piecewise")
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
         """Where each piece begins and ends: (M, J + 1) twice."""
         far = np.full((self.M, 1), np.inf)
-        return np.concatenate([-far, self._k], axis=1), np.concatenate([self._k, far], axis=1)
+        return np.concatenate([-far, self.knots], axis=1), np.concatenate([self.knots, far], axis=1)
 
     def _slope(self, x: Array, client: NDArray[np.int64]) -> Array:
         """F_client'(x), x (..., 1) and client broadcast to (...): (..., 1)."""
         low, high = (ends[client] for ends in self._ends)
         inside = np.clip(x, low, high) - np.clip(0.0, low, high)  # the part of each piece between 0 and x
-        return (self._s[client] + (self._h[client] * inside).sum(-1))[..., None]
+        return (self.slopes[client] + (self.curvatures[client] * inside).sum(-1))[..., None]
 
     def _values(self, x: Array) -> Array:
         """All F_m: (..., 1) -> (..., M)."""
@@ -117,7 +100,7 @@ class Piecewise:
         moved, start = np.clip(z, low, high), np.clip(0.0, low, high)
         # a piece adds h (inside) to the slope, and to the value what the slope adds up to on the way from 0 to x
         across = (moved - start) * (z - (moved + start) / 2)
-        return np.asarray(self._s * x + (self._h * across).sum(-1))
+        return np.asarray(self.slopes * x + (self.curvatures * across).sum(-1))
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """F_m'(x): x (E, N, *clients, 1), client (N or 1, *clients) -> the shape of x."""
@@ -142,10 +125,10 @@ class Piecewise:
     @cached_property
     def constants(self) -> Constants:
         """Closed forms; the minimiser is a root of F', which is linear between knots."""
-        h, least = self._h, float(self._h.min())
-        x_star = self._root()
-        none = "F' has no root"
-        at_star = None if x_star is None else float(np.sqrt((self.client_slopes(np.array([x_star])) ** 2).mean()))
+        h, least = self.curvatures, float(self.curvatures.min())
+        root = self._root()
+        how = "closed form" if root is not None else "F' has no root"
+        x_star = Certified(None if root is None else np.array([root]), how)
         alike = all(np.ptp(h[:, j]) == 0 for j in (0, -1))
         slopes = self.client_slopes(self._corners[:, None])
         apart = float(np.sqrt(slopes.var(-1).max(initial=0.0))) if alike else None
@@ -158,24 +141,19 @@ class Piecewise:
                 "mu_pl": curved if least > 0 else Certified(None, "F is not strongly convex"),
                 "curvature": curved,
                 "sigma": Certified(0.0, "exact gradients"),
-                "zeta_star": Certified(at_star, "closed form" if x_star is not None else none),
+                "zeta_star": x_star.then(lambda x: float(np.sqrt((self.client_slopes(x) ** 2).mean())), how),
                 "beta": Certified(0.0, "chosen: zeta alone bounds the heterogeneity"),
                 "zeta": zeta,
                 "G": zeta,
-                "F_star": Certified(
-                    None if x_star is None else float(self.value(np.array([x_star]))),
-                    "closed form" if x_star is not None else none,
-                ),
-                "x_star": Certified(
-                    None if x_star is None else np.array([x_star]), "closed form" if x_star is not None else none
-                ),
+                "F_star": x_star.then(lambda x: float(self.value(x)), how),
+                "x_star": x_star,
             }
         )
 
     @cached_property
     def _corners(self) -> Array:
         """Where any curvature jumps, in order; 0 if nowhere."""
-        return np.unique(self._k) if self._k.size else np.zeros(1)
+        return np.unique(self.knots) if self.knots.size else np.zeros(1)
 
     def _root(self) -> float | None:
         """A root of F', which increases; None where it has none."""
@@ -186,9 +164,6 @@ class Piecewise:
         if 0 < at < len(knots):
             (a, b), (low, high) = slopes[at - 1 : at + 1], knots[at - 1 : at + 1]
             return float(low - a * (high - low) / (b - a))
-        outer = float(self._h[:, 0 if at == 0 else -1].mean())
+        outer = float(self.curvatures[:, 0 if at == 0 else -1].mean())
         end = 0 if at == 0 else -1
         return float(knots[end] - slopes[end] / outer) if outer else None
-
-
-__all__ = ["Piecewise"]

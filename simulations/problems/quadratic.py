@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fedtheory.simulations.checked import affordable, number, reals, rounding, whole
-from fedtheory.simulations.constants import Certified, Constants, NoSuchConstant
+from fedtheory.simulations.constants import Certified, Constants
 from fedtheory.simulations.draws import Draw
 from fedtheory.simulations.problems import LARGEST, Array, checked_weights, in_html, in_one_line, mean_over_clients
 
@@ -390,6 +390,3 @@ def generate(
     b = gradients - np.einsum("mij,j->mi", H, star)
     name = f"quadratics, d={d}, M={M}, L={L:g}, mu={mu:g}, zeta_star={zeta_star:g}, delta={delta:g}"
     return Quadratic(H, b, sigma, name)
-
-
-__all__ = ["NoSuchConstant", "Quadratic", "diagonal", "from_functions", "generate"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -32,6 +30,8 @@ class SigmoidERM(Logistic):
     Raises ValueError for a data set of more than two classes, and as `Logistic` does.
     """
 
+    kind = "sigmoid"
+
     __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
@@ -45,11 +45,6 @@ class SigmoidERM(Logistic):
     def name(self) -> str:
         """Data set, partition, batch."""
         return super().name.replace("logistic regression", "sigmoid loss")
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """The provenance of `Logistic`, with another problem name."""
-        return {**super().provenance, "problem": "sigmoid"}
 
     def _residual(self, z: Array, targets: Array) -> Array:
         return (1 - 2 * targets) * expit(z) * expit(-z)

@@ -181,6 +181,3 @@ def dealt(features: Any, targets: Array, clients: tuple[NDArray[np.int64], ...])
     """The rows of the features (n, p) and targets (n, C) in the order of the clients."""
     rows = np.concatenate(clients)
     return SparseShards(features[rows], targets[rows], np.array([len(own) for own in clients]))
-
-
-__all__ = ["SparseSamples", "SparseShards", "dealt", "largest_eigenvalue"]

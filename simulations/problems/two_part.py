@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from fedtheory.simulations.checked import number, whole
-from fedtheory.simulations.constants import Certified, Constants
+from fedtheory.simulations.constants import Constants
 from fedtheory.simulations.data import Dataset
 from fedtheory.simulations.draws import Draw
 from fedtheory.simulations.partitions import Partition
-from fedtheory.simulations.problems import Array, in_html, in_one_line
+from fedtheory.simulations.problems import Array, in_html, in_one_line, not_certified, settings_of
 from fedtheory.simulations.problems.logistic import Shards, check_batch, deal, one_hot, softmax, weights_of
 
 
@@ -50,8 +50,8 @@ class TwoPart:
     __repr__, _repr_html_ = in_one_line, in_html
 
     def __post_init__(self) -> None:
-        whole("hidden", self.hidden)
-        number("regularisation", self.regularisation, ">= 0")
+        object.__setattr__(self, "hidden", whole("hidden", self.hidden))
+        object.__setattr__(self, "regularisation", number("regularisation", self.regularisation, ">= 0"))
         object.__setattr__(self, "batch", check_batch(self.batch))
         object.__setattr__(self, "weights", weights_of(self.weights, self.shards.sizes))
 
@@ -94,24 +94,12 @@ class TwoPart:
     @property
     def provenance(self) -> Mapping[str, Any]:
         """Data set, partition method, width, regularisation, batch and, where there are some, weights."""
-        own = {
-            "problem": "two-part network",
-            "dataset": self.dataset.provenance,
-            "partition": self.partition.method,
-            "hidden": int(self.hidden),
-            "regularisation": float(self.regularisation),
-            "batch": None if self.batch is None else int(self.batch),
-        }
-        return own if self.weights is None else own | {"weights": self.weights.tolist()}
+        return settings_of(self, "two-part network")
 
     @cached_property
     def constants(self) -> Constants:
         """No constant of a network is certified here except the variance of exact gradients."""
-        why = "not certified for a neural network"
-        names = ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")
-        entries = {name: Certified(None, why) for name in names}
-        entries["sigma"] = Certified(0.0, "exact gradients") if self.batch is None else Certified(None, why)
-        return Constants(entries)
+        return not_certified(self.batch is None)
 
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Array, Array, Array]:
         """What the client reads at this step: features, targets, sample weights (N or 1, *clients, B, .)."""

@@ -33,6 +33,3 @@ class Wrapped:
     def blocks(self) -> Mapping[str, slice]:
         """Named slices of the coordinates."""
         return self.plain.blocks
-
-
-__all__ = ["Wrapped"]

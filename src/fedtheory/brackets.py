@@ -94,6 +94,3 @@ def write_every(paper: str, progress: Any = None) -> None:
         file = every_record.file_of(paper)
         files.write(file, every_record.text(found).encode())
         print(f"written: {file}, {len(found)} statements")
-
-
-__all__ = ["needed", "write", "write_every"]

@@ -29,7 +29,7 @@ from fedtheory.paper import OwnPaper, in_one_line, paper
 from fedtheory.registries import algorithms
 from fedtheory.theory import catalogue, field as vocabulary, inequalities
 from fedtheory.theory.field import Assumption
-from fedtheory.theory.inequalities import Function, Vector, VectorSymbol, constants, exact, function, points
+from fedtheory.theory.inequalities import constants, exact, function, points
 from fedtheory.theory.names import unknown
 from fedtheory.theory.printing import plain
 from fedtheory.theory.statement import Condition, Statement, Status, Verdict
@@ -399,16 +399,3 @@ _COMPARED: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: lambda a, b: sympy.Gt(a, b),
     ast.Eq: lambda a, b: sympy.Eq(a, b),
 }
-
-__all__ = [
-    "Answer",
-    "Function",
-    "Vector",
-    "VectorSymbol",
-    "check",
-    "check_file",
-    "constants",
-    "function",
-    "points",
-    "round",
-]

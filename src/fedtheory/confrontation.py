@@ -340,6 +340,3 @@ def _best(name: str, method: Algorithm, problem: Problem, rounds: int, seeds: Se
         record=simulate.recorded(problem),
     )
     return simulate.best_of(name, runs, simulate.level(runs, problem))
-
-
-__all__ = ["Confrontation", "Pair", "arenas_on", "check_settings", "confront", "confront_asked"]

@@ -132,6 +132,3 @@ def _task(paper: str, name: str, full: bool, more: tuple[Format, ...]) -> Task:
     needs = tuple(measurement(arena.label, None, full) for arena in picture.arenas())
     worker = paper if picture.study is None else worker_of(paper, picture.study().name)
     return Task("drawing figures", worker, "figure", drawn, (paper, name, full, more), needs)
-
-
-__all__ = ["committed", "current", "draw_all", "drawn", "keep", "ready", "tasks_of"]

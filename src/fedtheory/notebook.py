@@ -140,6 +140,3 @@ def _drawn(name: str, full: bool) -> FigureData | Tabled:
 
     with mpl.rc_context(gallery.STYLE):
         return gallery.find(name).draw(full)
-
-
-__all__ = ["Figure", "Page", "Verdicts", "figure", "show", "verify"]

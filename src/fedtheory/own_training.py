@@ -10,10 +10,11 @@ from typing import Any
 
 from fedtheory.arguments import number
 from fedtheory.simulate import settings_of as parameters
+from fedtheory.simulations.algorithms import builders
 from fedtheory.simulations.checked import brief
 from fedtheory.simulations.networks import own
 from fedtheory.simulations.networks.problem import Network
-from fedtheory.simulations.networks.setup import OF_OWN, Setup, builders, settings_of
+from fedtheory.simulations.networks.setup import OF_OWN, Setup, settings_of
 from fedtheory.simulations.partitions import PARTITIONS, partition_settings
 from fedtheory.theory.names import unknown
 
@@ -35,7 +36,7 @@ def read(
     if len(algorithms) != 1:
         raise ValueError(f"algorithms {brief(', '.join(algorithms))}: expected one, such as PFL, after the data")
     (algorithm,) = algorithms
-    known = builders(source)
+    known = builders(source, networks=True)
     if algorithm not in known:
         raise unknown("algorithm", algorithm, list(known))
     if partition is not None and partition not in PARTITIONS:
@@ -86,6 +87,3 @@ def _value(name: str, text: str) -> Any:
     except tomllib.TOMLDecodeError:
         top, sign, bottom = text.partition("/")
         return number(name, text) if sign and top.isdigit() and bottom.isdigit() else text
-
-
-__all__ = ["read"]

@@ -156,6 +156,3 @@ def home(module_name: str) -> str | None:
     """The paper outside to which a module belongs; None for any other module."""
     named = {paper: package for paper, package in packages().items() if package}
     return next((paper for paper, package in named.items() if module_name.startswith(f"{package}.")), None)
-
-
-__all__ = ["GROUP", "VARIABLE", "add", "add_folder", "blaming", "check_name", "home", "load", "packages", "remove"]

@@ -114,6 +114,3 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return code()
     return asked.stdout.strip()
-
-
-__all__ = ["Again", "again", "at_point", "commit", "record", "studies", "worker_of"]

@@ -51,5 +51,3 @@ _PROBLEMS: Mapping[str, Callable[..., Problem]] = {
 problems: Mapping[str, Callable[..., Problem]] = _ByName("problem", _PROBLEMS)
 algorithms: Mapping[str, Callable[..., Algorithm]] = _ByName("algorithm", registry())
 compressors: Mapping[str, Callable[..., Compressor]] = _ByName("compressor", COMPRESSORS)
-
-__all__ = ["algorithms", "compressors", "problems"]

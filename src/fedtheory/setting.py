@@ -51,6 +51,3 @@ def quadratic_of(given: Mapping[str, float]) -> tuple[Problem, dict[str, Algorit
         if method not in methods.values() and about(method):
             methods[name] = method
     return problem, methods, at["R"]
-
-
-__all__ = ["quadratic_of"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, dataclass, fields
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from rich.table import Table
 from fedtheory.arguments import number
 from fedtheory.figures.runs import ROUNDING, best_of_grid
 from fedtheory.simulations import data, run
-from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms import builders, kind_of, must_be_given, settings_of as fields_of
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.checked import affordable, brief, number as checked_number, reals, shortened, whole
 from fedtheory.simulations.compressors import from_text
@@ -282,14 +282,6 @@ def shown_rounds(rounds: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([[0], np.round(np.geomspace(1, rounds, 200))]).astype(np.int64))
 
 
-def builders(source: str | None) -> dict[str, Callable[..., Algorithm]]:
-    """The algorithms by name, with those of a file of the user's own.  Raises ValueError for a name that is taken."""
-    mine = own(source).algorithms
-    if taken := [name for name in mine if name in registry()]:
-        raise ValueError(f"{source}: {', '.join(taken)} is the name of an algorithm here: expected another name")
-    return {**registry(), **mine}
-
-
 def _settings_of_problem(asked: Asked) -> dict[str, str]:
     """The parameters that the problem takes, with their defaults."""
     if asked.problem == "quadratic":
@@ -316,7 +308,8 @@ def method_of(asked: Asked, name: str, steps: Sequence[str]) -> Algorithm:
     build, its_own = known[name], takes[name]
     texts = {s: asked.given.get(f"{name}:{s}", asked.given.get(s, "")) for s in its_own}
     eta = [number("eta", text) for text in steps]
-    settings = {s: parse(s, texts[s] or "1") for s, parse in its_own.items() if texts[s] or _needed(build, s)}
+    needed = {s for s, field in fields_of(build).items() if must_be_given(field)}  # 1, where they are not given
+    settings = {s: parse(s, texts[s] or "1") for s, parse in its_own.items() if texts[s] or s in needed}
     with _blamed(asked):
         return build(eta=eta if len(eta) > 1 else eta[0], **settings)
 
@@ -384,13 +377,8 @@ def parameters(build: Callable[..., Algorithm], free: bool = False) -> dict[str,
 
     free  also those that are set already
     """
-    algorithm, fixed = (build.func, {} if free else build.keywords) if isinstance(build, partial) else (build, {})
-    kinds = get_type_hints(algorithm)
-    return {
-        field.name: _reader(str(kinds[field.name]))
-        for field in fields(cast(Any, algorithm))
-        if field.init and field.name != "eta" and field.name not in fixed
-    }
+    kinds = get_type_hints(kind_of(build))
+    return {name: _reader(str(kinds[name])) for name in fields_of(build, free) if name != "eta"}
 
 
 def _reader(kind: str) -> Callable[[str, str], Any]:
@@ -418,13 +406,6 @@ def _truth(name: str, text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError(f"{name}={text}: expected true or false")
     return text == "true"
-
-
-def _needed(build: Callable[..., Algorithm], name: str) -> bool:
-    """Whether a setting has no default (it is then 1)."""
-    algorithm = build.func if isinstance(build, partial) else build
-    (field,) = [field for field in fields(cast(Any, algorithm)) if field.name == name]
-    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:

@@ -301,18 +301,3 @@ def digest(file: str) -> str:
         return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
     except OSError:
         return ""
-
-
-__all__ = [
-    "FLOORS",
-    "LIBRARIES",
-    "ROOT",
-    "Store",
-    "code",
-    "digest",
-    "environment",
-    "everything",
-    "files_read",
-    "folder",
-    "watch",
-]

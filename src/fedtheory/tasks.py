@@ -389,6 +389,3 @@ class _Workers:
         if worker in self.workers:  # the other task that it had may have come here first
             self.workers.remove(worker)
         self.waiting.insert(0, task)
-
-
-__all__ = ["Progress", "Spent", "Task", "Workshop", "workshop"]

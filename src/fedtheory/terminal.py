@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 
 def console() -> Console:
@@ -74,6 +75,14 @@ def training_progress() -> Iterator[Any]:
             return tell
 
         yield of
+
+
+def print_rows(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table: rows below the titles of their columns."""
+    table = Table(*titles, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def print_json(data: Any) -> None:

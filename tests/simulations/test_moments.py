@@ -1,6 +1,5 @@
 """Exact expectations by kernels of orders: against those from the rounds themselves; kernels one by one."""
 
-from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,7 @@ from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL
 from fedtheory.simulations.data import load
 from fedtheory.simulations.engine import RECORDS
 from fedtheory.simulations.exact import blocks, linear
-from fedtheory.simulations.exact.moments import (
-    Kernel,
-    affine,
-    expectation,
-    gradient_step,
-    mask,
-    mixture,
-    parallel,
-    quantiser,
-    sequential,
-)
+from fedtheory.simulations.exact.moments import Kernel, affine, expectation, gradient_step, parallel, sequential
 from fedtheory.simulations.partitions import iid
 from fedtheory.simulations.problems.logistic import Logistic
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
@@ -113,19 +102,14 @@ def test_common_eigenvectors() -> None:
 # --------------------------------------------------------------------------------------------- kernels
 
 
-def same(one: Kernel, second: np.ndarray, mean: np.ndarray) -> None:
-    scale = np.abs(second).max()
-    np.testing.assert_allclose(one.second, second, rtol=1e-12, atol=1e-13 * scale)
-    np.testing.assert_allclose(one.mean, mean, rtol=1e-12, atol=1e-13 * scale)
-
-
 def test_gradient_step_and_mini_batch() -> None:
     """One uniformly drawn sample of three a step, plus noise, from the definition; step sizes broadcast."""
     rng = np.random.default_rng(0)
     p = unrelated(1, 2, 3)
     x, eta = rng.standard_normal(2), np.array([0.1, 0.4])
     covariance = np.array([[0.5, 0.2], [0.2, 1.0]])
-    kernel = mixture([gradient_step(H, b, eta, covariance) for H, b in zip(p.H, p.b, strict=True)], np.full(3, 1 / 3))
+    steps = [gradient_step(H, b, eta, covariance) for H, b in zip(p.H, p.b, strict=True)]
+    kernel = Kernel(sum((step.second for step in steps), np.zeros(())) / 3)
     z = np.concatenate([[1.0], x])
     got = (kernel.second @ np.outer(z, z).ravel()).reshape(2, 3, 3)
     for e, rate in enumerate(eta):
@@ -135,54 +119,12 @@ def test_gradient_step_and_mini_batch() -> None:
         np.testing.assert_allclose(got[e, 0], [1, *np.mean(ends, axis=0)], rtol=1e-13)
 
 
-def all_masks(q: int, k: int | None, p: float) -> list[tuple[float, np.ndarray]]:
-    """(probability, mask): k of q coordinates scaled by q/k, or each with probability p scaled by 1/p."""
-    if k is not None:
-        chosen = list(combinations(range(q), k))
-        return [(1 / len(chosen), np.isin(np.arange(q), c) * q / k) for c in chosen]
-    bits = product([0, 1], repeat=q)
-    return [(p ** sum(c) * (1 - p) ** (q - sum(c)), np.array(c) / p) for c in bits]
-
-
-@pytest.mark.parametrize(("q", "k"), [(1, 1), (3, 1), (3, 2), (4, 3), (2, None), (3, None)])
-@pytest.mark.parametrize("kept", [1, 3])
-def test_masks(q: int, k: int | None, kept: int) -> None:
-    """The formulas of `mask` against all masks; the kept entries stay, cross moments with them too."""
-    p = 0.3
-    second = np.ones((q, q)) * (1 if k is None or q == 1 else q / k * (k - 1) / (q - 1))
-    np.fill_diagonal(second, 1 / p if k is None else q / k)
-    kernel = mask(np.ones(q), second, kept)
-    weighted = [
-        (weight, affine(np.diag(np.concatenate([np.ones(kept), chosen])))) for weight, chosen in all_masks(q, k, p)
-    ]
-    weights, each = zip(*weighted, strict=True)
-    same(kernel, mixture(each, weights).second, np.eye(kept + q))
-
-
-def test_quantiser() -> None:
-    """Q(v) = B v with B drawn from three matrices, the first two entries kept; then an affine step after it."""
-    rng = np.random.default_rng(0)
-    B, weights = rng.standard_normal((3, 2, 2)), np.array([0.2, 0.3, 0.5])
-    mean = np.tensordot(weights, B, 1)
-    kernel = quantiser(mean, sum(w * np.kron(b, b) for w, b in zip(weights, B, strict=True)), kept=2)
-    z = np.array([1.0, *rng.standard_normal(3)])
-    ends = [np.concatenate([z[:2], b @ z[2:]]) for b in B]
-    expected = sum(w * np.outer(end, end) for w, end in zip(weights, ends, strict=True))
-    np.testing.assert_allclose((kernel.second @ np.outer(z, z).ravel()).reshape(4, 4), expected, rtol=1e-13)
-    np.testing.assert_allclose(kernel.mean @ z, np.concatenate([z[:2], mean @ z[2:]]), rtol=1e-13)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: affine(np.ones((2, 2))), r"shape \(2, 2\): expected square matrices with first row \(1, 0"),
         (lambda: affine(np.eye(3)[:2]), r"shape \(2, 3\)"),
         (lambda: affine(np.eye(3), np.eye(3)), r"covariance of shape \(3, 3\): expected \(..., 2, 2\)"),
-        (lambda: mixture([affine(np.eye(2))] * 2, [0.5, 0.6]), r"weights = \[0.5, 0.6\]: expected 2 probabilities"),
-        (lambda: mixture([affine(np.eye(2))] * 2, [1.5, -0.5]), "expected 2 probabilities"),
-        (lambda: mixture([affine(np.eye(2))] * 2, [1.0]), "expected 2 probabilities"),
-        (lambda: quantiser(np.eye(2), np.eye(2)), r"second \(2, 2\): expected \(q, q\) and \(q\^2, q\^2\)"),
-        (lambda: quantiser(np.eye(2), np.eye(4), kept=0), "kept = 0: expected at least 1"),
         (lambda: sequential([affine(np.eye(2))] * 2, 3), "S = 3 of 2 kernels: expected 1 <= S <= 2"),
         (lambda: sequential([affine(np.eye(2))] * 17, 1), "17 kernels in sequence: expected at most 16"),
         (lambda: parallel([affine(np.eye(2))] * 2, 0), "S = 0 of 2 kernels"),

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from fedtheory.arguments import with_range
 from fedtheory.commands.options import AsJson, Id, Values, parameters_given, parameters_of
-from fedtheory.terminal import console, print_json
+from fedtheory.terminal import console, print_json, print_rows
 
 
 def bound(
@@ -31,10 +30,7 @@ def bound(
         if as_json:
             print_json({"id": id_, "rates": {case: {"R": R, "tau": tau} for case, (R, tau) in found.items()}})
             return
-        table = Table("case", "R", "tau", box=None, pad_edge=False)
-        for case, (R, tau) in found.items():
-            table.add_row(case, f"{R:.6g}", f"{tau:.6g}")
-        console().print(table)
+        print_rows(("case", "R", "tau"), ((case, f"{R:.6g}", f"{tau:.6g}") for case, (R, tau) in found.items()))
         console().print(
             "up to absolute constants" + (" and logarithms" if any(r.polylog for r in statement.claim.rates) else "")
         )
@@ -44,12 +40,10 @@ def bound(
     if as_json:
         print_json({"id": id_, "value": result.value, "terms": result.terms, "violations": result.violations})
         return
-    table = Table("term", "value", box=None, pad_edge=False)
-    for name, value in result.terms.items():
-        table.add_row(name, f"{value:.6g}")
+    numbers = dict(result.terms)
     if result.value is not None:
-        table.add_row("sum" if adds_up(claim_of(catalogue.find(id_))) else "value", f"{result.value:.6g}")
-    console().print(table)
+        numbers["sum" if adds_up(claim_of(catalogue.find(id_))) else "value"] = result.value
+    print_rows(("term", "value"), ((name, f"{value:.6g}") for name, value in numbers.items()))
     for violation in result.violations:
         console().print(f"outside its conditions: {violation}")
 
@@ -99,22 +93,20 @@ def tune(
     name = next(tuned.name for _, tuned in found if tuned is not None)
     if along is None:
         ((_, tuned),) = found
-        table = Table("choice", name, "bound", "violated", box=None, pad_edge=False)
-        table.add_row("best admissible", f"{tuned.step_size:.6g}", f"{tuned.best.value:.6g}", "")
+        choices = [("best admissible", f"{tuned.step_size:.6g}", f"{tuned.best.value:.6g}", "")]
         if tuned.closed is not None:
             violated = "; ".join(tuned.closed.violations)
-            table.add_row("closed form", f"{tuned.closed_form:.6g}", f"{tuned.closed.value:.6g}", violated)
-        console().print(table)
+            choices.append(("closed form", f"{tuned.closed_form:.6g}", f"{tuned.closed.value:.6g}", violated))
+        print_rows(("choice", name, "bound", "violated"), choices)
         console().print(f"admissible: {tuned.interval[0]:.6g} <= {name} <= {tuned.interval[1]:.6g}")
         return
-    table = Table(along.name, f"best {name}", "bound", "closed form", "its bound", box=None, pad_edge=False)
+    rows = []
     for point, tuned in found:
-        if tuned is None:
-            table.add_row(f"{point[along.name]:.6g}", "none is admissible")
-            continue
-        closed = () if tuned.closed is None else (f"{tuned.closed_form:.6g}", f"{tuned.closed.value:.6g}")
-        table.add_row(f"{point[along.name]:.6g}", f"{tuned.step_size:.6g}", f"{tuned.best.value:.6g}", *closed)
-    console().print(table)
+        cells = ["none is admissible"] if tuned is None else [f"{tuned.step_size:.6g}", f"{tuned.best.value:.6g}"]
+        if tuned is not None and tuned.closed is not None:
+            cells += [f"{tuned.closed_form:.6g}", f"{tuned.closed.value:.6g}"]
+        rows.append([f"{point[along.name]:.6g}", *cells])
+    print_rows((along.name, f"best {name}", "bound", "closed form", "its bound"), rows)
 
 
 def _tuned_as_json(id_: str, tuned: Any) -> dict[str, Any]:

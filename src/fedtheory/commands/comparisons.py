@@ -7,12 +7,11 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from fedtheory.arguments import Range
 from fedtheory.commands.options import AsJson, parameters_given, parameters_of
 from fedtheory.simulations.checked import shortened
-from fedtheory.terminal import console, print_json, progress
+from fedtheory.terminal import console, print_json, print_rows, progress
 
 
 def compare(
@@ -128,7 +127,7 @@ def compare_along(
         return
     few = np.unique(np.linspace(0, len(found.points) - 1, 7).astype(int))
     columns = [title for id_ in ids for title in ([id_, "step size"] if id_ in found.steps else [id_])]
-    table = Table(found.name, *columns, box=None, pad_edge=False)
+    rows = []
     for i in few:
         cells = []
         for id_ in ids:
@@ -136,8 +135,8 @@ def compare_along(
             cells.append("not admissible" if np.isnan(value) else f"{value:.4g}")
             if id_ in found.steps:
                 cells.append("" if np.isnan(value) else f"{found.steps[id_][i]:.4g}")
-        table.add_row(f"{found.points[i]:.4g}", *cells)
-    console().print(table)
+        rows.append([f"{found.points[i]:.4g}", *cells])
+    print_rows((found.name, *columns), rows)
     if len(found.points) == 1:
         console().print(f"the smallest: {found.smallest[0][2]}")
     elif len(found.smallest) == 1 and found.smallest[0][:2] == (found.points[0], found.points[-1]):
@@ -171,13 +170,12 @@ def compare_two(first: str, second: str, values: dict[str, float], as_json: bool
             }
         )
         return
-    table = Table("term", "first / second", "first smaller when", box=None, pad_edge=False)
+    rows = []
     for name, ratio in c.ratios.items():
         condition = {"False": "never", "True": "always"}.get(plain(c.smaller_when[name]), plain(c.smaller_when[name]))
-        table.add_row(name, plain(ratio), "equal" if ratio == 1 else condition)
-    for name, owner in c.only.items():
-        table.add_row(name, f"only in {owner}", "")
-    console().print(table)
+        rows.append((name, plain(ratio), "equal" if ratio == 1 else condition))
+    rows += [(name, f"only in {owner}", "") for name, owner in c.only.items()]
+    print_rows(("term", "first / second", "first smaller when"), rows)
     console().print("as R grows, at fixed other parameters:")
     for id_, names in c.dominant.items():
         console().print(f"  {id_}: {', '.join(names)}")

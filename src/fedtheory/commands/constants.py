@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from fedtheory.commands.options import AsJson
 from fedtheory.simulations.checked import brief, fraction
-from fedtheory.terminal import console, print_json, progress
+from fedtheory.terminal import print_json, print_rows, progress
 
 _SHOWN = (2, 3, 10, 1000)  # numbers of clients whose best constants stand where none is known for all
 _WHOLE = 8  # clients, at most, whose programme is not made small by symmetry
@@ -70,11 +69,11 @@ def sharpen_command(
         return
     print(f"{sharpened}, sharpened, when {'; '.join(str(c) for c in found.found.theorem.when)}")
     form = catalogue.find(sharpened).form
-    table = Table("term", "bound", f"{form} / this", "in the catalogue / this", box=None, pad_edge=False)
+    rows = []
     for row in found.rows:
         cells = [f"{row.over[id_]:.4g}" if id_ in row.over else "" for id_ in (sharpened, catalogued)]
-        table.add_row(row.term, plain(row.value), *cells)
-    console().print(table)
+        rows.append((row.term, plain(row.value), *cells))
+    print_rows(("term", "bound", f"{form} / this", "in the catalogue / this"), rows)
     print("choices: " + ", ".join(f"{name} = {value}" for name, value in found.found.choices.items()))
     for verdict in found.found.verdicts:
         print(f"{verdict.status}: {verdict.says}")
@@ -185,14 +184,14 @@ def tight(
     if as_json:
         print_json([_bracket(*one, statement.paper) for one in found])
         return
-    table = Table("term", "best / stated, at least", "at most", "", box=None, pad_edge=False)
+    rows = []
     for place, term, search, own in found:
         if isinstance(own, str):
-            table.add_row(term + _at(place), "", "", own)
+            rows.append((term + _at(place), "", "", own))
         else:
             side = "may be larger" if search.sign < 0 else "may be smaller" if own.most < 0.9995 else ""
-            table.add_row(term + _at(place), f"{float(own.least):.3g}", f"{float(own.most):.3g}", side)
-    console().print(table)
+            rows.append((term + _at(place), f"{float(own.least):.3g}", f"{float(own.most):.3g}", side))
+    print_rows(("term", "best / stated, at least", "at most", ""), rows)
 
 
 def _proofs(id_: str, searches: Any) -> Iterator[tuple[str, Any]]:
@@ -212,10 +211,9 @@ def _show(found: list[tuple[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json([_proved(term, one) for term, one in found])
         return
-    table = Table("term", "best / stated, for every M >= 2", "sharper / stated", box=None, pad_edge=False)
-    for term, one in found:
-        table.add_row(term, *([one] if isinstance(one, str) else [one.told + _for_some(one), _sharper(one)]))
-    console().print(table)
+    cells = ([one] if isinstance(one, str) else [one.told + _for_some(one), _sharper(one)] for _, one in found)
+    rows = ([term, *own] for (term, _), own in zip(found, cells, strict=True))
+    print_rows(("term", "best / stated, for every M >= 2", "sharper / stated"), rows)
 
 
 def _for_every_step(one: Any, numbers: dict[str, Any], alike: list[str], as_json: bool) -> None:
@@ -249,11 +247,9 @@ def _for_every_step(one: Any, numbers: dict[str, Any], alike: list[str], as_json
     columns = [
         f"{f'enough / stated, {clients} = 2: ' if i == 0 else ''}{local} = {K}" for i, K in enumerate(_SHOWN_STEPS)
     ]
-    table = Table("of", "stated", *columns, "", box=None, pad_edge=False)
-    for q, c in one.stated.items():
-        cells = [f"{x:.3g}" for x in shown[q]]
-        table.add_row(plain(q), plain(c), *cells, "needed" if q in one.needed else "")
-    console().print(table)
+    cells = {q: [f"{x:.3g}" for x in numbers] for q, numbers in shown.items()}
+    lines = ((plain(q), plain(c), *cells[q], "needed" if q in one.needed else "") for q, c in one.stated.items())
+    print_rows(("of", "stated", *columns, ""), lines)
     if theorem := drift_of(one.id):
         print(f"in Coq: {theorem}; no smaller number is enough: drift.needed")
 
@@ -264,18 +260,17 @@ def _on_record(as_json: bool) -> None:
     from fedtheory.theory import catalogue
     from fedtheory.theory.proofs import every_record
 
-    rows: list[dict[str, Any]] = []
-    table = Table("inequality", "term", "best / stated, for every M >= 2", "sharper / stated", box=None, pad_edge=False)
+    rows, shown = list[dict[str, Any]](), []
     for paper in catalogue.names():
         rounds = worst_cases.rounds(paper)
         for entry, told in every_record.kept(paper).items():
             for i, one in enumerate(every_record.read(entry, told or {}, rounds)):
-                table.add_row(entry if i == 0 else "", one.term, one.told, _sharper(one))
+                shown.append((entry if i == 0 else "", one.term, one.told, _sharper(one)))
                 rows.append({"inequality": entry} | _proved(one.term, one))
     if as_json:
         print_json(rows)
     else:
-        console().print(table)
+        print_rows(("inequality", "term", "best / stated, for every M >= 2", "sharper / stated"), shown)
 
 
 def _sharper(one: Any) -> str:

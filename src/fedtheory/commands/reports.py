@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from fedtheory.commands.options import Fresh, Full, Scheduler, workshop
 from fedtheory.commands.summaries import end_with_errors, print_summary
-from fedtheory.terminal import console, progress
+from fedtheory.terminal import console, print_rows, progress
 
 if TYPE_CHECKING:
     from fedtheory.records import Again
@@ -64,11 +63,12 @@ def report(
     if known:
         told = f"figures: {len(known)} as this code drew them before, and {', '.join(p.name for p in left)} drawn again"
         console().print(told, soft_wrap=True)
-    table = Table("result", "where", box=None, pad_edge=False)
-    table.add_row("verdict and evidence of every statement; errata", str(out))
-    table.add_row(f"{len(pictures)} figures as PNG, with their data as CSV", f"{drawn}/")
-    table.add_row("the same as a site, with the bound explorer: open it in a browser (no server)", str(pages[0]))
-    console().print(table)
+    results = {
+        "verdict and evidence of every statement; errata": out,
+        f"{len(pictures)} figures as PNG, with their data as CSV": f"{drawn}/",
+        "the same as a site, with the bound explorer: open it in a browser (no server)": pages[0],
+    }
+    print_rows(("result", "where"), ((what, str(place)) for what, place in results.items()))
     if profile:
         print_profile(where)
     end_with_errors(checked)
@@ -111,10 +111,7 @@ def figures_command(
     from fedtheory.figures import gallery
 
     if only_list:
-        table = Table("name", "says", box=None, pad_edge=False)
-        for p in gallery.pictures():
-            table.add_row(p.name, p.says)
-        console().print(table)
+        print_rows(("name", "says"), ((p.name, p.says) for p in gallery.pictures()))
         return
     endings: tuple[gallery.Format, ...] = ("svg", "pdf")
     more = tuple(e for e in endings if (svg and e == "svg") or any(n.endswith(f".{e}") for n in names or ()))
@@ -153,16 +150,12 @@ def print_profile(where: Workshop) -> None:
             own = seconds.setdefault(kind, dict.fromkeys((*papers, "all"), 0.0))
             for column in (spent.task.paper, "all"):
                 own[column] += spent.seconds or 0.0
-    table = Table("CPU seconds", *papers, "all", box=None, pad_edge=False)
-    for kind, own in sorted(seconds.items(), key=lambda row: row[1]["all"]):
-        table.add_row(kind, *(f"{s:.1f}" for s in own.values()))
+    ordered = sorted(seconds.items(), key=lambda row: row[1]["all"])
+    rows = [(kind, *(f"{s:.1f}" for s in own.values())) for kind, own in ordered]
     workers = [s for process, s in where.besides.items() if process != os.getpid()]
     start, main_process = sum(workers), time.process_time() + where.besides.get(os.getpid(), 0.0)
     whole = sum(spent.seconds or 0.0 for spent in where.spent) + start + main_process
-    for name, one in (
-        (f"start of {len(workers)} worker processes", start),
-        ("the main process", main_process),
-        ("the whole command", whole),
-    ):
-        table.add_row(name, *[""] * len(papers), f"{one:.1f}")
-    console().print(table)
+    processes = {f"start of {len(workers)} worker processes": start, "the main process": main_process}
+    for name, one in (processes | {"the whole command": whole}).items():
+        rows.append((name, *[""] * len(papers), f"{one:.1f}"))
+    print_rows(("CPU seconds", *papers, "all"), rows)

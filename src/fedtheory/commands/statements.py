@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from fedtheory.commands.options import AsJson, Id, PaperName
-from fedtheory.terminal import console, print_json, waiting
+from fedtheory.terminal import console, print_json, print_rows, waiting
 
 
 def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
@@ -21,10 +20,7 @@ def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json([describe(s) for s in found])
         return
-    table = Table("id", "kind", "place", box=None, pad_edge=False)
-    for s in found:
-        table.add_row(s.id, s.kind, s.place)
-    console().print(table)
+    print_rows(("id", "kind", "place"), ((s.id, s.kind, s.place) for s in found))
 
 
 def show(
@@ -59,10 +55,8 @@ def glossary_command(
     if as_json:
         print_json(found)
         return
-    table = Table("symbol", "paper", "meaning", "dimension", "in other papers", box=None, pad_edge=False)
-    for row in found:
-        table.add_row(row["symbol"], row["paper"], row["meaning"], row["dimension"], row["elsewhere"])
-    console().print(table)
+    columns = {name: name for name in ("symbol", "paper", "meaning", "dimension")} | {"elsewhere": "in other papers"}
+    print_rows(columns.values(), ([row[name] for name in columns] for row in found))
 
 
 def new_paper_command(

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from fedtheory.terminal import console
+from fedtheory.terminal import console, print_rows
 
 if TYPE_CHECKING:
     from fedtheory.score import Score
@@ -79,10 +78,9 @@ def print_summary(checked: list[Any]) -> None:
     """Print how many statements of each paper have each verdict."""
     from fedtheory.verification import count
 
-    columns = list(count(checked))
-    table = Table("paper", *map(str, columns), "all", box=None, pad_edge=False)
+    columns, rows = list(count(checked)), []
     for name in dict.fromkeys(c.statement.paper for c in checked):
         own = [c for c in checked if c.statement.paper == name]
         totals = count(own)
-        table.add_row(name, *[str(totals.get(s, 0)) for s in columns], str(len(own)))
-    console().print(table)
+        rows.append((name, *[str(totals.get(s, 0)) for s in columns], str(len(own))))
+    print_rows(("paper", *map(str, columns), "all"), rows)

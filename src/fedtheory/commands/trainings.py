@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from fedtheory.commands.options import Cells, Clients, From, PartitionName, Quick, Runs, Scheduler
 from fedtheory.simulations.checked import brief, number
-from fedtheory.terminal import console, progress, training_progress
+from fedtheory.terminal import console, print_rows, progress, training_progress
 
 
 def train_command(
@@ -62,11 +61,8 @@ def train_command(
     from fedtheory.tasks import Workshop
 
     if only_list or what is None:
-        table = Table("preset", "cells", "says", box=None, pad_edge=False)
-        for name, build in presets.presets().items():
-            preset = build()
-            table.add_row(name, str(len(preset.cells)), preset.says)
-        console().print(table)
+        listed = {name: build() for name, build in presets.presets().items()}
+        print_rows(("preset", "cells", "says"), ((name, str(len(p.cells)), p.says) for name, p in listed.items()))
         return
     number("--checkpoint", checkpoint, ">= 0")
     if model is not None and own.is_own(model):
