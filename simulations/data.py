@@ -72,8 +72,7 @@ class Dataset:
         clients: (n,) int64, the client of each sample, each of 0..M-1 at least once; None where nobody has said.
         summary: what was read of a file, in a line; empty for other data.
 
-    Raises:
-        ValueError: if the arrays do not fit this description; the message says what was passed and what was expected.
+    Raises ValueError if the arrays do not fit this description; the message says what was passed and what was expected.
     """
 
     name: str
@@ -213,23 +212,20 @@ def load(
 ) -> Dataset:
     """Load an embedded data set by name, or a LIBSVM, CSV, NPZ or Parquet file by path.
 
-    Args:
-        name_or_path: "breast_cancer" (569 x 30, 2 classes; each column standardised to mean 0 and variance 1),
-            "digits" (1797 x 64, 10 classes; pixels 0..16 divided by 16), or the path of a file, see the head of this
-            module; its labels are renamed 0..C-1 in increasing order, so -1 and +1 become 0 and 1.
-        target, client: of a table (CSV, Parquet) the columns that hold the labels, by default the last, and the clients, by
-            default none; a column's name, or its number from 0.
-        without: of a table the columns that are left out.
-        separator: between the columns of a CSV file: comma, semicolon, tab, space (any blanks), or a character; by default
-            what its first line shows.
-        header: whether the first line of a CSV file has names; by default, whether it has no number.
+    name_or_path    "breast_cancer" (569 x 30, 2 classes; each column standardised to mean 0 and variance 1), "digits" (1797
+                    x 64, 10 classes; pixels 0..16 divided by 16), or the path of a file, see the head of this module; its
+                    labels are renamed 0..C-1 in increasing order, so -1 and +1 become 0 and 1.
+    target, client  of a table (CSV, Parquet) the columns that hold the labels, by default the last, and the clients, by
+                    default none; a column's name, or its number from 0.
+    without         of a table the columns that are left out.
+    separator       between the columns of a CSV file: comma, semicolon, tab, space (any blanks), or a character; by default
+                    what its first line shows.
+    header          whether the first line of a CSV file has names; by default, whether it has no number.
 
-    Returns:
-        the `Dataset`; for a file, its provenance gives the file's size, number of rows and sha256.
+    Returns the `Dataset`; for a file, its provenance gives the file's size, number of rows and sha256.
 
-    Raises:
-        ValueError: one line: no such name or file (with those that exist), a file that cannot be read (with the
-            reader's reason), no rows, NaN or infinite features, labels that are not integers, a single class.
+    Raises ValueError, in one line: no such name or file (with those that exist), a file that cannot be read (with the
+    reader's reason), no rows, NaN or infinite features, labels that are not integers, a single class.
     """
     if name_or_path in EMBEDDED:
         _refuse_columns(name_or_path, target, client, without, separator, header is not None)
@@ -559,8 +555,7 @@ def scaled(dataset: Dataset) -> Dataset:
     The Hessian of a sample's logistic loss is s (1 - s) a a^T with 0 < s < 1, hence at most |a|^2 / 4: after scaling
     the loss is 1/4-smooth. Rows of zeros stay zero.
 
-    Raises:
-        ValueError: if every row is zero.
+    Raises ValueError if every row is zero.
     """
     largest = float(row_norms(dataset.features).max())
     if largest == 0:

@@ -40,8 +40,7 @@ class Partition:
         proportions: (classes, M) float, p_{c,m} before rounding to whole samples, rows sum to 1, where a method has
             them.
 
-    Raises:
-        ValueError: if the clients' samples are not increasing, not disjoint, or not all of 0..n-1.
+    Raises ValueError if the clients' samples are not increasing, not disjoint, or not all of 0..n-1.
     """
 
     clients: tuple[np.ndarray, ...]
@@ -64,14 +63,11 @@ class Partition:
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How many samples of each class each client holds: the cells of the paper's Figure 8.
 
-        Args:
-            labels: (n,) int, the labels that were partitioned.
+        labels  (n,) int, the labels that were partitioned.
 
-        Returns:
-            (classes, M) int array.
+        Returns (classes, M) int array.
 
-        Raises:
-            ValueError: if there are not as many labels as samples in the partition.
+        Raises ValueError if there are not as many labels as samples in the partition.
         """
         n = sum(len(client) for client in self.clients)
         if len(labels) != n:
@@ -95,11 +91,9 @@ def shards(labels: np.ndarray, M: int, shards_per_client: int, seed: int) -> Par
     one. A client has about shards_per_client labels: fewer if two of its shards share a label, more if one of them
     straddles two.
 
-    Args:
-        shards_per_client: shards dealt to each client.
+    shards_per_client  shards dealt to each client.
 
-    Raises:
-        ValueError: shards_per_client < 1, or fewer samples than shards.
+    Raises ValueError for shards_per_client < 1, or fewer samples than shards.
     """
     _sizes(labels, M)
     total = M * whole("shards_per_client", shards_per_client)
@@ -142,8 +136,7 @@ def quantity(labels: np.ndarray, M: int, C: int, seed: int) -> Partition:
     The partition of Li et al. (2022). Which samples an owner gets is random; where a class cannot be split equally,
     owners drawn at random have one sample more.
 
-    Raises:
-        ValueError: M * C < classes, or a class with fewer samples than owners.
+    Raises ValueError for M * C < classes, or a class with fewer samples than owners.
     """
     sizes = _sizes(labels, M)
     rng = _generator(seed)
@@ -160,8 +153,7 @@ def exdir(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) -> Partit
     The paper leaves two things open, decided here so that a client has exactly C labels: no class is left without an
     owner (`_allocate`), and no owner of a class is rounded down to no sample of it (`_deal_to_owners`).
 
-    Raises:
-        ValueError: M * C < classes, or a class with fewer samples than owners.
+    Raises ValueError for M * C < classes, or a class with fewer samples than owners.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
@@ -181,8 +173,7 @@ def dirichlet_equal(labels: np.ndarray, M: int, alpha: float, seed: int) -> Part
     out of the shares from then on; so the last turns depart from them, for all clients alike. The clients' sizes differ by
     at most one.
 
-    Raises:
-        ValueError: alpha times the number of classes not finite.
+    Raises ValueError where alpha times the number of classes is not finite.
     """
     left = _sizes(labels, M)
     _check_alpha(alpha, max(M, len(left)))
@@ -209,8 +200,7 @@ def dirichlet_capped(labels: np.ndarray, M: int, alpha: float, seed: int) -> Par
     Classes in turn, p_c ~ Dir(alpha * 1) over the clients that have less than n / M samples; all is drawn again until
     every client has 10 samples.
 
-    Raises:
-        ValueError: a client with fewer than 10 samples in each of 1000 attempts.
+    Raises ValueError for a client with fewer than 10 samples in each of 1000 attempts.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
@@ -224,8 +214,7 @@ def exdir_capped(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) ->
     Each client draws C classes, again until every class has a fifth of the mean number of owners. What rounding leaves of
     a class goes to its last owner. A client may be left without one of its C classes.
 
-    Raises:
-        ValueError: as `dirichlet_capped`, or no allocation of classes in 1000 attempts.
+    Raises ValueError as `dirichlet_capped` does, and where no allocation of classes is found in 1000 attempts.
     """
     sizes = _sizes(labels, M)
     _check_alpha(alpha, M)
@@ -246,8 +235,7 @@ def quantity_in_turn(labels: np.ndarray, M: int, C: int, seed: int) -> Partition
 
     Only the samples are random.
 
-    Raises:
-        ValueError: M * C < classes, or a class with fewer samples than owners.
+    Raises ValueError for M * C < classes, or a class with fewer samples than owners.
     """
     sizes = _sizes(labels, M)
     if not whole("C", C, what="a number of classes a client") <= len(sizes) <= M * C:
@@ -328,9 +316,8 @@ def _allocate(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndar
     Each client draws a C-subset of the classes uniformly. The samples of a class without an owner would be lost, so a
     client receives it in exchange for one of its classes that has another owner too.
 
-    Returns:
-        (classes, M) bool; columns sum to C, rows to at least 1. Clients are treated alike, and so are classes (any class
-        that needs repair ends with one owner): each client owns each class with probability C / classes.
+    Returns (classes, M) bool; columns sum to C, rows to at least 1. Clients are treated alike, and so are classes (any class
+    that needs repair ends with one owner): each client owns each class with probability C / classes.
     """
     _check_C(C, classes)
     if classes > M * C:

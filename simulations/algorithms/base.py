@@ -113,15 +113,15 @@ def sampled(problem: Problem, S: int | None) -> int:
 class Messages:
     """What most algorithms have: settings that their annotations describe, and messages of whole vectors.
 
-    up, down  the vectors that a participating client sends and receives in a round
-    told      the settings, besides those of the base class, that are among its `symbols`
+    up, down    the vectors that a participating client sends and receives in a round
+    as_symbols  the settings, besides those of the base class, that are among its `symbols`
 
     Raises ValueError as `check_settings` does.
     """
 
     up: ClassVar[float] = 1
     down: ClassVar[float] = 1
-    told: ClassVar[tuple[str, ...]] = ()
+    as_symbols: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -135,8 +135,8 @@ class Messages:
         return float(self.down * FLOAT * problem.d)
 
     def more_symbols(self) -> dict[str, float]:
-        """The settings in `told`, as numbers."""
-        return {name: float(getattr(self, name)) for name in self.told}
+        """The settings in `as_symbols`, as numbers."""
+        return {name: float(getattr(self, name)) for name in self.as_symbols}
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class LocalSteps(Messages):
         return sampled(problem, self.S)
 
     def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, K, and the settings in `told`.  Raises ValueError when S > M."""
+        """M, S, K, and the settings in `as_symbols`.  Raises ValueError when S > M."""
         return {"M": problem.M, "S": self.participants(problem), "K": self.K, **self.more_symbols()}
 
 

@@ -52,7 +52,7 @@ class FedProx(LocalSteps):
 
     prox: Annotated[float, ">= 0"] = 0.1
     weighs: ClassVar[bool] = True
-    told = ("prox",)
+    as_symbols = ("prox",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -161,7 +161,7 @@ class FedDyn(LocalSteps):
     """
 
     alpha: Annotated[float, "> 0"] = 0.1
-    told = ("alpha",)
+    as_symbols = ("alpha",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""

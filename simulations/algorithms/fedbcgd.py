@@ -112,7 +112,7 @@ class LocalSGD(Messages):
         return problem.M
 
     def symbols(self, problem: Problem) -> dict[str, float]:
-        """M, S, T, and the settings in `told`."""
+        """M, S, T, and the settings in `as_symbols`."""
         counts = {"M": float(problem.M), "S": float(self.participants(problem)), "T": float(self.T)}
         return counts | self.more_symbols()
 
@@ -367,7 +367,7 @@ class FedAvgM(Sampling):
     lam: Annotated[float, "in [0, 1)"] = 0.9
     dampening: Annotated[float, "in [0, 1)"] = 0.0
     eta_server: Annotated[float, "> 0"] = 1.0
-    told = ("lam",)
+    as_symbols = ("lam",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -392,7 +392,7 @@ class FedAdam(Sampling):
     beta1: Annotated[float, "in [0, 1)"] = 0.9
     beta2: Annotated[float, "in [0, 1)"] = 0.99
     tau: Annotated[float, "> 0"] = 1e-3
-    told = ("eta_server", "beta1", "beta2", "tau")
+    as_symbols = ("eta_server", "beta1", "beta2", "tau")
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -421,10 +421,9 @@ class FedDC(Sampling):
     """
 
     alpha: Annotated[float, ">= 0"] = 0.01
-    up = down = (
-        2  # the model, from which the server knows h_i, and the change of c_i; the model and the mean correction
-    )
-    told = ("alpha",)
+    up = 2  # the model, from which the server knows h_i, and the change of c_i
+    down = 2  # the model and the mean correction
+    as_symbols = ("alpha",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -495,7 +494,7 @@ class SLocalGD(LocalSGD):
 
     coin: ClassVar[str] = "q"
     q: Annotated[float, "in (0, 1]"] = 1.0
-    told = ("q",)
+    as_symbols = ("q",)
 
     def uplink_bits(self, problem: Problem) -> float:
         """The model and, with probability q, the gradient at w; in the first round it is certain."""
@@ -536,7 +535,7 @@ class TopKFedAvg(Sampling):
     """
 
     k: Count = 1
-    told = ("k",)
+    as_symbols = ("k",)
 
     def uplink_bits(self, problem: Problem) -> float:
         """k values, each with its index."""

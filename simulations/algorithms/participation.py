@@ -34,7 +34,7 @@ class CyCP(LocalSteps):
     """
 
     groups: Annotated[int, "a whole number of groups"] = 2
-    told = ("groups",)
+    as_symbols = ("groups",)
 
     def participants(self, problem: Problem) -> int:
         """S, by default M/groups."""

@@ -52,7 +52,7 @@ class CELSGD(LocalSteps):
     beta: Annotated[float, "in (0, 1]"] = 0.5
     batch: Gradients = 1
     first: Gradients = 1
-    told = ("beta",)
+    as_symbols = ("beta",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -131,7 +131,7 @@ class MimeLite(LocalSteps):
 
     momentum: Annotated[float, "in [0, 1)"] = 0.9
     corrected: ClassVar[bool] = False  # whether a local step subtracts its gradient at the server's model
-    told = ("momentum",)
+    as_symbols = ("momentum",)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -196,7 +196,7 @@ class STEM(LocalSteps):
     a: Annotated[float, "in (0, 1]"] = 0.1
     first: Gradients = 1
     up = down = 2  # the model and the direction
-    told = ("a",)
+    as_symbols = ("a",)
 
     def participants(self, problem: Problem) -> int:
         """All M.  Raises ValueError for S < M."""

@@ -43,8 +43,7 @@ class Images:
         provenance: where the pixels come from and what was done to them.
         clients: (n,) int64, the client of each training image, each of 0..M-1 at least once; None where nobody has said.
 
-    Raises:
-        ValueError: if the arrays do not fit this description; the message says what was passed and what was expected.
+    Raises ValueError if the arrays do not fit this description; the message says what was passed and what was expected.
     """
 
     name: str
@@ -104,25 +103,21 @@ class Images:
 def load(name: str, path: str | Path | None = None, **settings: Any) -> Images:
     """Load a set of images by name.
 
-    Args:
-        name: "digits" (scikit-learn's, 1 x 8 x 8, float32 in 0..1; the last fifth of each class is the test set);
-            "generated" (see `generated`); or a set read from files:
-            "mnist", "fashion-mnist", "emnist" or "emnist-SPLIT" with SPLIT byclass (which "emnist" means), bymerge,
-            balanced, letters, digits or mnist: the IDX files, plain or .gz;
-            "cifar-10", "cifar-100" (its 100 fine labels): the binary or the python version;
-            "svhn": the cropped digits, train_32x32.mat and test_32x32.mat;
-            "tiny-imagenet": its validation set is the test set, because the labels of its test set are not public;
-            "cinic-10", and "cinic-10-enlarged", whose training set is the training and the validation set.
-        path: the folder of the files, or the one that holds the archive's usual subfolder, such as
-            cifar-10-batches-bin; for a set read from files only.
-        settings: the arguments of `generated`, for that one only.
+    name      "digits" (scikit-learn's, 1 x 8 x 8, float32 in 0..1; the last fifth of each class is the test set);
+              "generated" (see `generated`); or a set read from files: "mnist", "fashion-mnist", "emnist" or "emnist-SPLIT"
+              with SPLIT byclass (which "emnist" means), bymerge, balanced, letters, digits or mnist: the IDX files, plain or
+              .gz; "cifar-10", "cifar-100" (its 100 fine labels): the binary or the python version; "svhn": the cropped
+              digits, train_32x32.mat and test_32x32.mat; "tiny-imagenet": its validation set is the test set, because the
+              labels of its test set are not public; "cinic-10", and "cinic-10-enlarged", whose training set is the training
+              and the validation set.
+    path      the folder of the files, or the one that holds the archive's usual subfolder, such as cifar-10-batches-bin; for
+              a set read from files only.
+    settings  the arguments of `generated`, for that one only.
 
-    Returns:
-        the `Images`; for files, the provenance gives their sizes and sha256.
+    Returns the `Images`; for files, the provenance gives their sizes and sha256.
 
-    Raises:
-        ValueError: unknown name (with those that exist), unknown settings, a path too many or too few, missing files
-            (with all that are expected and what the folder holds), or a file that is not as it should be.
+    Raises ValueError for an unknown name (with those that exist), unknown settings, a path too many or too few, missing
+    files (with all that are expected and what the folder holds), or a file that is not as it should be.
     """
     if name not in READERS:
         raise ValueError(f"no images {brief(name)!r}: expected one of {', '.join(READERS)}")
@@ -201,20 +196,17 @@ def generated(
     Labels repeat 0, 1, ..., classes-1, so the first images are balanced, however many. The same arguments give the same
     images, and the training images do not depend on `test`.
 
-    Args:
-        shape: (C, H, W).
-        classes: number of classes, at least 2.
-        train: number of training images.
-        test: number of test images.
-        seed: seed of the generators, at least 0.
-        noise: standard deviation of both noises, relative to that of a prototype; more is harder.
-        prototypes: number of prototypes of each class; more is harder.
+    shape       (C, H, W).
+    classes     number of classes, at least 2.
+    train       number of training images.
+    test        number of test images.
+    seed        seed of the generators, at least 0.
+    noise       standard deviation of both noises, relative to that of a prototype; more is harder.
+    prototypes  number of prototypes of each class; more is harder.
 
-    Returns:
-        the `Images`, uint8.
+    Returns the `Images`, uint8.
 
-    Raises:
-        ValueError: a number that is not as described; the message says which.
+    Raises ValueError for a number that is not as described; the message says which.
     """
     _refuse(shape, {"classes": classes, "train": train, "test": test, "seed": seed, "prototypes": prototypes}, noise)
     C, H, W = shape
@@ -305,8 +297,7 @@ def _located(name: str, path: Path, subfolders: Sequence[str], *layouts: Sequenc
     In a layout "x[.gz]" is a file x or x.gz, and "x/" a folder.
 
 
-    Raises:
-        ValueError: no folder has all files of a layout; names what is missing, all that is expected, what is there.
+    Raises ValueError where no folder has all files of a layout; names what is missing, all that is expected, what is there.
     """
 
     def found(folder: Path, file: str) -> Path | None:

@@ -199,22 +199,19 @@ def confront(
     each quantity that they bound, a gap or a squared gradient, the smallest bound is measured: on quadratics by exact
     expectation where there is one, else by runs.
 
-    Args:
-        problem: a problem; or an arena, then `algorithms` is a statement, and the answer has `mean`, `low`, `high`, `bound`,
-            `terms` and `admissible` over step sizes and R.
-        algorithms: algorithms, whose eta does not matter; a mapping gives them names.
-        full: of an arena: five times the seeds.
-        rounds, seeds, x0: of the runs: how many seeds, or which; x0 is a number for all coordinates, or one for each.
-        eta: the learning rate; by default, for each theorem the admissible one at which its bound is smallest.
-        best: also run each method at its own best step size, of a grid in units of 1/L.
-        progress: called with (what, done, all).
+    problem            a problem; or an arena, then `algorithms` is a statement, and the answer has `mean`, `low`, `high`,
+                       `bound`, `terms` and `admissible` over step sizes and R.
+    algorithms         algorithms, whose eta does not matter; a mapping gives them names.
+    full               of an arena: five times the seeds.
+    rounds, seeds, x0  of the runs: how many seeds, or which; x0 is a number for all coordinates, or one for each.
+    eta                the learning rate; by default, for each theorem the admissible one at which its bound is smallest.
+    best               also run each method at its own best step size, of a grid in units of 1/L.
+    progress           called with (what, done, all).
 
-    Returns:
-        a `Confrontation`: `print` it, `.plot("fig.pdf")`, `.to_dataframe()`, `.notes`.
+    Returns a `Confrontation`: `print` it, `.plot("fig.pdf")`, `.to_dataframe()`, `.notes`.
 
-    Raises:
-        ValueError: for what is no problem or algorithm, for settings out of range, and where there is no theorem about any
-            of the methods.  A theorem that does not apply is no error, but a note.
+    Raises ValueError for what is no problem or algorithm, for settings out of range, and where there is no theorem about any
+    of the methods. A theorem that does not apply is no error, but a note.
     """
     if isinstance(problem, Arena):
         return arenas.confront(problem, algorithms, full)
