@@ -1,7 +1,7 @@
 """The statements about one round of FedBCGD and FedBCGD+, decided on exact instances, and a search for counter-examples.
 
 An instance is one round on quadratics in one or two dimensions, or on functions of one coordinate with another curvature
-right of 0.  Every symbol of a statement is then a fraction, the expectations by `fedtheory.bounds.fedbcgd.runs`.
+right of 0.  Every symbol of a statement is then a fraction, the expectations by `fedtheory.bounds.fedbcgd.instances`.
 
 Which rounds.  Those of the corrected algorithms, which the proofs use.  beta bounds the curvature of every f_i, as the main
 paper assumes, also for printed statements.  Where a statement assumes convexity, every f_i is convex, and mu, where it has
@@ -12,7 +12,7 @@ Which states.  A statement is tested on any state (x, v), with any control varia
 on states that the algorithm reaches from there: round 0, and without noise the rounds after it, over all samples.  The
 control variates start anywhere; in the printed non-convex case as the gradients at x^0, (108).
 
-Which laws.  Those of `fedtheory.bounds.fedbcgd.runs.LAWS` that the statement's properties do not exclude (`EXCLUDED`):
+Which laws.  Those of `fedtheory.bounds.fedbcgd.instances.LAWS` that the statement's properties do not exclude (`EXCLUDED`):
 without independent clients one noise for all, without unbiased gradients an error, without c = mean c_i another c, and so
 on.
 """
@@ -32,7 +32,7 @@ from typing import Any
 
 import sympy
 
-from fedtheory.bounds.fedbcgd.runs import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
+from fedtheory.bounds.fedbcgd.instances import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials import claims
 from fedtheory.bounds.trials.cases import rational

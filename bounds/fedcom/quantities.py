@@ -1,6 +1,6 @@
 """The quantities of rounds of FedCOM and FedCOMGATE, as functions of the traces of the rounds so far: each is written once.
 
-The search reads them in fractions (`fedtheory.bounds.fedcom.runs`), the worst cases over vectors
+The search reads them in fractions (`fedtheory.bounds.fedcom.instances`), the worst cases over vectors
 (`fedtheory.bounds.fedcom.worst_case`).  Turn j is client j's.  Means are over the clients, sums over a client's local
 steps; delta_j is 0 where nothing is tracked.
 """

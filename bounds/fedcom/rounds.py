@@ -1,7 +1,7 @@
 """The statements about rounds of FedCOM and FedCOMGATE on exact instances, and a search for counter-examples.
 
 An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0.
-Every symbol of a statement is then a fraction, the expectations by `fedtheory.bounds.fedcom.runs`.  So a violated claim
+Every symbol of a statement is then a fraction, the expectations by `fedtheory.bounds.fedcom.instances`.  So a violated claim
 is a proof, and its witness can be checked by hand.
 
 Which runs.  Section D is about FedCOM, E and F are about FedCOMGATE.  All else follows from what the statement assumes
@@ -33,8 +33,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from fedtheory.bounds.fedcom import runs
-from fedtheory.bounds.fedcom.runs import FedCOMGATERun, compression_gap
+from fedtheory.bounds.fedcom import instances
+from fedtheory.bounds.fedcom.instances import FedCOMGATERun, compression_gap
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials import claims
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
@@ -46,7 +46,7 @@ from fedtheory.theory.statement import Evidence, Statement, defined
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
 
-# Symbols with a value in a run, besides those of `runs.rows`; sigma by its square
+# Symbols with a value in a run, besides those of `instances.rows`; sigma by its square
 _CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
 _OF_RUN = ("avg_grad_sq", "gap_last")  # quantities of theorems
 _OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
@@ -122,7 +122,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
 def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some run."""
     (zero, one) = Fraction(0), Fraction(1)
-    rows = runs.rows(FedCOMGATERun((one,), (zero,), one, one, one, True, 1, one, R=2))
+    rows = instances.rows(FedCOMGATERun((one,), (zero,), one, one, one, True, 1, one, R=2))
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
@@ -131,8 +131,8 @@ def known_symbols() -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def measured(run: FedCOMGATERun) -> list[Values]:
-    """`runs.rows`, cached."""
-    return runs.rows(run)
+    """`instances.rows`, cached."""
+    return instances.rows(run)
 
 
 def constants(run: FedCOMGATERun, to: CompressedForm) -> dict[str, Fraction]:

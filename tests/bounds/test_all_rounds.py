@@ -16,7 +16,7 @@ from sympy import Eq, Ge, Le, Ne, Rational, sqrt
 
 from fedtheory.bounds.fedbat import rounds as fedbat
 from fedtheory.bounds.fedbcgd import rounds as fedbcgd
-from fedtheory.bounds.fedbcgd.runs import block_round
+from fedtheory.bounds.fedbcgd.instances import block_round
 from fedtheory.bounds.fedcom import rounds as fedcom
 from fedtheory.bounds.sfl import rounds as sfl
 from fedtheory.bounds.trials.claims import exp_above

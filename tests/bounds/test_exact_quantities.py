@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtheory.bounds.fedbcgd.runs import BlockRound, advanced, assignments, block_round, constants, curvatures
-from fedtheory.bounds.fedcom.runs import FedCOMGATERun, minimum, rows
+from fedtheory.bounds.fedbcgd.instances import BlockRound, advanced, assignments, block_round, constants, curvatures
+from fedtheory.bounds.fedcom.instances import FedCOMGATERun, minimum, rows
 from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
 from fedtheory.simulations import expectation
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
