@@ -1,7 +1,8 @@
 """The quantities of a round of FedBCGD and FedBCGD+, as functions of its traces: each is written once.
 
 The search reads their means over all samples in fractions (`fedtheory.bounds.fedbcgd.instances`), the worst cases over
-vectors (`fedtheory.bounds.fedbcgd.worst_case`).  z = x + gamma v; G is what the sampled clients send, v_next = lam v - eta G.
+vectors (`fedtheory.bounds.fedbcgd.worst_case`).  z = x + gamma v; G is what the sampled clients send, and v_next is
+lam v - eta G.
 """
 
 from __future__ import annotations
