@@ -54,6 +54,8 @@ def _loaded(name: str) -> Paper:
 
 def paper(name: str) -> Paper:
     """A paper by short name; loads this paper and no other.  Raises UnknownName."""
+    if isinstance(name, str) and name in _here():  # often asked for
+        return _loaded(name)
     if not isinstance(name, str) or name not in names():
         raise unknown("paper", name, list(names()))
     return _loaded(name) if plugins.packages().get(name) != "" else plugins.load(name, "statements").paper
@@ -85,8 +87,8 @@ def statements(paper_name: str | None = None) -> Statements:
 def find(id_: str) -> Statement:
     """A statement by id, which begins with its paper's name.  Raises UnknownName with the nearest ids."""
     name = id_.partition(".")[0] if isinstance(id_, str) else ""
-    if name in names() and id_ in paper(name).statements:
-        return paper(name).statements[id_]
+    if (name in _here() or name in names()) and id_ in (known := paper(name).statements):
+        return known[id_]
     raise unknown("statement", id_, [s.id for s in statements()])
 
 
