@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal, ParamSpec
 
 import sympy
 from sympy.core.relational import Relational
@@ -1131,6 +1131,12 @@ def _vanishes(rest: sympy.Expr) -> Decision:
 
 
 Proof = Callable[[Argument], None]
+Choices = ParamSpec("Choices")
+
+
+def curried(proof: Callable[Concatenate[Argument, Choices], None]) -> Callable[Choices, Proof]:
+    """A proof with further parameters, such as the statement that it begins with, as a function of these."""
+    return lambda *choices, **named: lambda p: proof(p, *choices, **named)
 
 
 def for_printed(proofs: Mapping[str, Proof], language: Language, paper: str) -> Iterator[Evidence]:

@@ -12,7 +12,7 @@ from sympy import Rational
 
 from fedtheory.theory.fedbat.checks.quantities import *
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Sign, curried, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import Family, LearningStep, gradient, replaced
 from fedtheory.theory.proofs.vectors import quadratic_form
@@ -98,13 +98,10 @@ def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[rules.RuleInstance, 
     return sampled, K / N * p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
 
 
-def rewritten(source: str, *others: str) -> Proof:
+@curried
+def rewritten(p: Argument, source: str, *others: str) -> None:
     """The claim of a statement with its quantities replaced by their bounds."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim(source), *map(p.claim, others)))
-
-    return proof
+    p.conclude(p.put(p.claim(source), *map(p.claim, others)))
 
 
 # Appendix C: one step
@@ -212,16 +209,13 @@ def eq41(p: Argument) -> None:
         p.decided(part)
 
 
-def eq42(source: str, rest: str) -> Proof:
+@curried
+def eq42(p: Argument, source: str, rest: str) -> None:
     """(42): (38) and (41), times the coefficient of C in (38)."""
-
-    def proof(p: Argument) -> None:
-        before, remainder = p.claim(source), p.claim(rest)
-        inside, own = (spread_out(e).coeff(star_gap) for e in (before.value, remainder.quantity))
-        taken = p.scaled(remainder, inside / own)
-        p.conclude(p.shifted(p.added(before, taken), -spread_out(taken.quantity)))
-
-    return proof
+    before, remainder = p.claim(source), p.claim(rest)
+    inside, own = (spread_out(e).coeff(star_gap) for e in (before.value, remainder.quantity))
+    taken = p.scaled(remainder, inside / own)
+    p.conclude(p.shifted(p.added(before, taken), -spread_out(taken.quantity)))
 
 
 # Appendix C: noise, and the effect of a round on the clients

@@ -24,6 +24,7 @@ from fedtheory.theory.proofs.argument import (
     Proof,
     Symbols,
     as_evidence,
+    curried,
     facts,
     for_printed,
 )
@@ -88,18 +89,15 @@ def whole_run(p: Argument, fact: Fact, progress: sympy.Symbol, rho: sympy.Expr, 
     return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total, count=count)
 
 
-def decayed(name: str) -> Proof:
+@curried
+def decayed(p: Argument, name: str) -> None:
     """mu > 0: the rounds r = 0 ... R, with weights (1-q)^-(r+1)."""
-
-    def proof(p: Argument) -> None:
-        fact = p.claim(name)
-        rho = sympy.expand(fact.value).coeff(dist_sq)
-        total = sympy.Symbol("W", positive=True)
-        mean = whole_run(p, fact, gap_x, rho, total)
-        bound = contracted(p, mean, total, 1 - rho, R + 1)
-        p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
-
-    return proof
+    fact = p.claim(name)
+    rho = sympy.expand(fact.value).coeff(dist_sq)
+    total = sympy.Symbol("W", positive=True)
+    mean = whole_run(p, fact, gap_x, rho, total)
+    bound = contracted(p, mean, total, 1 - rho, R + 1)
+    p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
 
 
 def at_zero(name: str) -> Fact:

@@ -21,7 +21,7 @@ from fedtheory.theory.fedbcgd.checks.quantities import *
 from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, times
 from fedtheory.theory.fedbcgd.sharp import CHOICES, Young, declare
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, curried, spread_out
 from fedtheory.theory.proofs.forms import before, gradient
 from fedtheory.theory.proofs.rules import Noise, RuleInstance
 from fedtheory.theory.proofs.sequences import contracted
@@ -186,37 +186,28 @@ def contraction(p: Argument, near: sympy.Expr, s: sympy.Expr, rho: Rational) -> 
     ]
 
 
-def recursion(phi: Rational, rho: Rational, of_noise: Rational, curved: sympy.Expr = sympy.S.Zero) -> Proof:
+@curried
+def recursion(p: Argument, phi: Rational, rho: Rational, of_noise: Rational, curved: sympy.Expr = sympy.S.Zero) -> None:
     """One round with the weighted gap of the round before; see `convex_round`."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(with_gap_and_lag(p, convex_round(p, phi, rho, of_noise, curved), p.goal().quantity))
-
-    return proof
+    p.conclude(with_gap_and_lag(p, convex_round(p, phi, rho, of_noise, curved), p.goal().quantity))
 
 
-def decayed(name: str, factor: Rational) -> Proof:
+@curried
+def decayed(p: Argument, name: str, factor: Rational) -> None:
     """mu > 0: weights (1-q)^-(r+1) for r = 0 ... R, with q (R+1) >= 1."""
-
-    def proof(p: Argument) -> None:
-        fact = p.claim(name)
-        rho = sympy.expand(fact.value).coeff(dist_sq)
-        total = sympy.Symbol("W", positive=True)
-        mean = whole_run(p, fact, gap_x, rho, total)
-        bound = contracted(p, mean, total, 1 - rho, R + 1, factor, sympy.Integer(1))
-        p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
-
-    return proof
+    fact = p.claim(name)
+    rho = sympy.expand(fact.value).coeff(dist_sq)
+    total = sympy.Symbol("W", positive=True)
+    mean = whole_run(p, fact, gap_x, rho, total)
+    bound = contracted(p, mean, total, 1 - rho, R + 1, factor, sympy.Integer(1))
+    p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
 
 
-def averaged(name: str) -> Proof:
+@curried
+def averaged(p: Argument, name: str) -> None:
     """mu = 0: equal weights for r = 0 ... R."""
-
-    def proof(p: Argument) -> None:
-        mean = whole_run(p, p.claim(name), gap_x, sympy.Integer(1), R + 1)
-        p.conclude(p.average(mean, gap_x, sympy.Integer(1)))
-
-    return proof
+    mean = whole_run(p, p.claim(name), gap_x, sympy.Integer(1), R + 1)
+    p.conclude(p.average(mean, gap_x, sympy.Integer(1)))
 
 
 # One round, non-convex

@@ -13,7 +13,7 @@ import sympy
 from sympy import Max, Min, Rational, Sum, exp
 
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, OverRounds, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, OverRounds, Proof, as_evidence, curried, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import gradient, value
 from fedtheory.theory.proofs.ledger import powers
@@ -205,22 +205,16 @@ def lemma6(p: Argument) -> None:
     p.conclude(p.solved("E_r", total, Rational(1, 18)))
 
 
-def substituted(into: str, drift: str) -> Proof:
+@curried
+def substituted(p: Argument, into: str, drift: str) -> None:
     """One bound substituted into another."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim(into), p.claim(drift)))
-
-    return proof
+    p.conclude(p.put(p.claim(into), p.claim(drift)))
 
 
-def rewritten(source: str, **at: Any) -> Proof:
+@curried
+def rewritten(p: Argument, source: str, **at: Any) -> None:
     """A bound in the statement's step size, with symbols replaced."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.claim(source, {sfl.symbols[name].sympy: sympy.sympify(e) for name, e in at.items()}))
-
-    return proof
+    p.conclude(p.claim(source, {sfl.symbols[name].sympy: sympy.sympify(e) for name, e in at.items()}))
 
 
 # PFL: Lemmas 11 and 12
@@ -350,13 +344,10 @@ def eq51_corrected(p: Argument) -> None:
     p.conclude(p.scaled(squared_step(p, rules.SUCCESSIVE), L * eta**2 / 2))
 
 
-def descent_lemma(cross_: str, step: str) -> Proof:
+@curried
+def descent_lemma(p: Argument, cross_: str, step: str) -> None:
     """(48) from (49) and the bounds on its two terms."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim("step.eq49"), p.claim(cross_), p.claim(step)))
-
-    return proof
+    p.conclude(p.put(p.claim("step.eq49"), p.claim(cross_), p.claim(step)))
 
 
 def parallel_descent(p: Argument) -> Fact:
@@ -527,44 +518,38 @@ def as_sequence(p: Argument, recursion: Fact) -> tuple[Fact, tuple[sympy.Symbol,
     return p.put(gap_next, recursion), (F_gap_next, F_gap), grad_sq
 
 
-def by_lemma(recursion: str, conclusion: str, everyone: bool = False) -> Proof:
+@curried
+def by_lemma(p: Argument, recursion: str, conclusion: str, everyone: bool = False) -> None:
     """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b.
 
     everyone  whether the recursion is about S of M clients, and the bound about all of them
     """
-
-    def proof(p: Argument) -> None:
-        applied = p.statement.applies
-        assert applied is not None
-        at = {sfl.symbols[name].sympy: e for name, e in applied.substitution.items()}
-        if c in at:
-            at[c1] = at.pop(c)
-        contraction = at.get(a, sympy.Integer(0))
-        convex = {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {}
-        fact = p.claim(recursion, convex | ({S: M} if everyone else {}))
-        fact, state, of = as_sequence(p, fact)
-        if p.start_of(state[1]) != at[r0]:
-            p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")
-        at |= {gamma: eta_tilde, a: contraction, r_next: state[0], r_t: state[1], s_t: of}
-        supposed = "lemma7.cubic" if conclusion.startswith("lemma7") else "lemma8"
-        if contraction == 0:
-            at.pop(a)
-        bound = p.claim(conclusion, at, given={supposed: fact})
-        by = OverRounds("multiple", {"factor": at[b], "of": of, "total": bound.quantity})
-        mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound, by=by)
-        r = sfl.symbols["r"].sympy
-        p.conclude(p.average(mean, of, (1 - contraction * eta_tilde) ** (-(r + 1))))
-
-    return proof
+    applied = p.statement.applies
+    assert applied is not None
+    at = {sfl.symbols[name].sympy: e for name, e in applied.substitution.items()}
+    if c in at:
+        at[c1] = at.pop(c)
+    contraction = at.get(a, sympy.Integer(0))
+    convex = {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {}
+    fact = p.claim(recursion, convex | ({S: M} if everyone else {}))
+    fact, state, of = as_sequence(p, fact)
+    if p.start_of(state[1]) != at[r0]:
+        p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")
+    at |= {gamma: eta_tilde, a: contraction, r_next: state[0], r_t: state[1], s_t: of}
+    supposed = "lemma7.cubic" if conclusion.startswith("lemma7") else "lemma8"
+    if contraction == 0:
+        at.pop(a)
+    bound = p.claim(conclusion, at, given={supposed: fact})
+    by = OverRounds("multiple", {"factor": at[b], "of": of, "total": bound.quantity})
+    mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound, by=by)
+    r = sfl.symbols["r"].sympy
+    p.conclude(p.average(mean, of, (1 - contraction * eta_tilde) ** (-(r + 1))))
 
 
-def at_full(source: str) -> Proof:
+@curried
+def at_full(p: Argument, source: str) -> None:
     """A theorem as its partial-participation bound at S = M; for M = 1, with two copies of the client and S = 1."""
-
-    def proof(p: Argument) -> None:
-        p.split(M, lambda: p.conclude(p.claim(source, {S: M})), lambda: one_client(p, source))
-
-    return proof
+    p.split(M, lambda: p.conclude(p.claim(source, {S: M})), lambda: one_client(p, source))
 
 
 def one_client(p: Argument, source: str) -> None:
