@@ -1139,6 +1139,17 @@ def curried(proof: Callable[Concatenate[Argument, Choices], None]) -> Callable[C
     return lambda *choices, **named: lambda p: proof(p, *choices, **named)
 
 
+@curried
+def substituted(p: Argument, source: str, *others: str) -> None:
+    """The claim of a statement, its quantities replaced by their bounds in other statements, one after another."""
+    p.conclude(p.put(p.claim(source), *map(p.claim, others)))
+
+
+def evidence_of(proofs: Mapping[str, Proof], kind: EvidenceKind, language: Language, paper: str) -> Iterator[Evidence]:
+    """Proofs by the names of their statements, as evidence."""
+    return (as_evidence(name, kind, proof, language, paper) for name, proof in proofs.items())
+
+
 def for_printed(proofs: Mapping[str, Proof], language: Language, paper: str) -> Iterator[Evidence]:
     """Proofs of corrected forms that only assume more, as evidence for the printed statements."""
     for name, proof in proofs.items():

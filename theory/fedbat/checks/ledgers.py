@@ -40,12 +40,20 @@ from fedtheory.theory.fedbat.checks.rounds import (
     eq50,
     falling,
     mean_of_sample,
-    rewritten,
     shown,
     update,
 )
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, curried, for_printed, spread_out
+from fedtheory.theory.proofs.argument import (
+    Argument,
+    Fact,
+    Proof,
+    curried,
+    evidence_of,
+    for_printed,
+    spread_out,
+    substituted,
+)
 from fedtheory.theory.proofs.arithmetic import at_least
 from fedtheory.theory.proofs.forms import gradient, vector
 from fedtheory.theory.proofs.sequences import induction, telescope
@@ -345,16 +353,16 @@ def thm3(p: Argument) -> None:
 
 _OURS = ("lemma1", "lemma2.corrected", "lemma3.corrected")
 PROOFS: dict[str, Proof] = {
-    "lemma1": rewritten("eq31", "eq42"),
-    "lemma2": rewritten("eq44"),
-    "lemma2.corrected": rewritten("eq44.corrected"),
-    "lemma3": rewritten("eq45", "eq46", "eq48"),
-    "lemma3.corrected": rewritten("eq45", "eq46.corrected", "eq48.corrected"),
-    "lemma4": rewritten("eq50"),
-    "lemma4.corrected": rewritten("eq50.corrected"),
+    "lemma1": substituted("eq31", "eq42"),
+    "lemma2": substituted("eq44"),
+    "lemma2.corrected": substituted("eq44.corrected"),
+    "lemma3": substituted("eq45", "eq46", "eq48"),
+    "lemma3.corrected": substituted("eq45", "eq46.corrected", "eq48.corrected"),
+    "lemma4": substituted("eq50"),
+    "lemma4.corrected": substituted("eq50.corrected"),
     "eq24": eq24,
-    "eq25": rewritten("eq24", "lemma1", "lemma2", "lemma3", "lemma4"),
-    "eq25.corrected": rewritten("eq24", *_OURS, "lemma4.corrected"),
+    "eq25": substituted("eq24", "lemma1", "lemma2", "lemma3", "lemma4"),
+    "eq25.corrected": substituted("eq24", *_OURS, "lemma4.corrected"),
     "eq27": decided,
     "eq28": eq28,
     "eq29.choice": decided,
@@ -408,10 +416,10 @@ PROOFS: dict[str, Proof] = {
     "eq80": eq80("eq79"),
     "eq80.corrected": eq80("eq79.corrected"),
     "eq81": eq81,
-    "eq82": rewritten("eq80", "eq81"),
-    "eq82.corrected": rewritten("eq80.corrected", "eq81"),
-    "lemma7": rewritten("eq75", "eq82"),
-    "lemma7.corrected": rewritten("eq75", "eq82.corrected"),
+    "eq82": substituted("eq80", "eq81"),
+    "eq82.corrected": substituted("eq80.corrected", "eq81"),
+    "lemma7": substituted("eq75", "eq82"),
+    "lemma7.corrected": substituted("eq75", "eq82.corrected"),
     "eq70": eq70("lemma7"),
     "eq70.corrected": eq70("lemma7.corrected"),
     "eq71": eq71("eq70", "lemma2", "lemma3", "lemma6"),
@@ -429,8 +437,6 @@ REPAIRS: dict[str, Proof] = {"eq42": eq42("eq38.corrected", "eq41.corrected")}
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbat")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "fedbat")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "fedbat")
     yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedbat")

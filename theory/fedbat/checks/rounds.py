@@ -98,12 +98,6 @@ def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[rules.RuleInstance, 
     return sampled, K / N * p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
 
 
-@curried
-def rewritten(p: Argument, source: str, *others: str) -> None:
-    """The claim of a statement with its quantities replaced by their bounds."""
-    p.conclude(p.put(p.claim(source), *map(p.claim, others)))
-
-
 # Appendix C: one step
 
 

@@ -12,7 +12,7 @@ import sympy
 
 from fedtheory.theory.fedbat.checks.ledgers import largest, smooth_at_minimum
 from fedtheory.theory.fedbat.checks.quantities import *
-from fedtheory.theory.fedbat.checks.rounds import alike, falling, rewritten, unmoved, update
+from fedtheory.theory.fedbat.checks.rounds import alike, falling, unmoved, update
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import (
     WITHOUT_LEMMA,
@@ -20,9 +20,10 @@ from fedtheory.theory.proofs.argument import (
     Fact,
     Proof,
     Symbols,
-    as_evidence,
     curried,
+    evidence_of,
     spread_out,
+    substituted,
 )
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import vector
@@ -124,7 +125,7 @@ def nonconvex(p: Argument) -> None:
 
 PROOFS: dict[str, Proof] = {
     "lemma3.corrected.sharp": spread_so_far,
-    "eq25.corrected.sharp": rewritten("eq24", "lemma1", "lemma2.corrected", "lemma3.corrected.sharp"),
+    "eq25.corrected.sharp": substituted("eq24", "lemma1", "lemma2.corrected", "lemma3.corrected.sharp"),
     "eq57.corrected.sharp": of_sample,
     "thm1.from_start.sharp": decreasing("eq25.corrected.sharp", "lemma4.corrected"),
     "thm2.from_start.sharp": decreasing("eq57.corrected.sharp", "lemma6.corrected"),
@@ -135,5 +136,4 @@ PROOFS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
+    return evidence_of(PROOFS, "repair", LANGUAGE, "fedbat")

@@ -23,8 +23,8 @@ from fedtheory.theory.proofs.argument import (
     Fact,
     Proof,
     Symbols,
-    as_evidence,
     curried,
+    evidence_of,
     facts,
     for_printed,
 )
@@ -389,8 +389,6 @@ REPAIRS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbcgd")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "fedbcgd")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "fedbcgd")
     yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedbcgd")

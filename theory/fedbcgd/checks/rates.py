@@ -18,7 +18,7 @@ from fedtheory.theory.fedbcgd.checks.quantities import LANGUAGE, grad_sq_z, shar
 from fedtheory.theory.fedbcgd.corrected import spread
 from fedtheory.theory.fedbcgd.symbols import *
 from fedtheory.theory.proofs import orders
-from fedtheory.theory.proofs.argument import Argument, Proof, as_evidence, curried, facts
+from fedtheory.theory.proofs.argument import Argument, Proof, curried, evidence_of, facts
 from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, decide, everywhere
 from fedtheory.theory.proofs.sequences import contracted, telescope
 from fedtheory.theory.statement import Evidence, Order, Status, Term
@@ -212,7 +212,5 @@ PRINTED: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every order as evidence."""
-    for name, proof in PRINTED.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbcgd")
-    for name, proof in ORDERS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
+    yield from evidence_of(PRINTED, "ledger", LANGUAGE, "fedbcgd")
+    yield from evidence_of(ORDERS, "repair", LANGUAGE, "fedbcgd")

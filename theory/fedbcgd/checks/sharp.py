@@ -21,7 +21,7 @@ from fedtheory.theory.fedbcgd.checks.quantities import *
 from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, times
 from fedtheory.theory.fedbcgd.sharp import CHOICES, Young, declare
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, curried, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.forms import before, gradient
 from fedtheory.theory.proofs.rules import Noise, RuleInstance
 from fedtheory.theory.proofs.sequences import contracted
@@ -361,5 +361,4 @@ SHARPENINGS = {one.theorem: one for one in map(_sharpening, CHOICES)}
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, OURS, "fedbcgd")
+    return evidence_of(PROOFS, "repair", OURS, "fedbcgd")

@@ -21,7 +21,7 @@ from fedtheory.theory.fedcom.symbols import *
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.notation import Expectation, Inner, Value
 from fedtheory.theory.printing import plain
-from fedtheory.theory.proofs.argument import Proof, as_evidence, for_printed
+from fedtheory.theory.proofs.argument import Proof, evidence_of, for_printed
 from fedtheory.theory.proofs.arithmetic import decide
 from fedtheory.theory.proofs.vectors import equated, in_numbers, in_the_mean
 from fedtheory.theory.properties import Property
@@ -244,10 +244,8 @@ def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
 
 def evidence() -> Iterator[Evidence]:
     """Ledgers of bounds and of the rates derived from them, remarks, identities, families that refute rates."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedcom")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedcom")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "fedcom")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "fedcom")
     yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedcom")
     yield Evidence("fedcom.rem8", "counterexample", rates_meet_condition)
     for name in ("corD5", "corD5.corrected", "rem7", "tab5.fedcom", "tab5.fedcom.corrected"):

@@ -13,7 +13,16 @@ import sympy
 from sympy import Max, Min, Rational, Sum, exp
 
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, OverRounds, Proof, as_evidence, curried, spread_out
+from fedtheory.theory.proofs.argument import (
+    Argument,
+    Fact,
+    OverRounds,
+    Proof,
+    curried,
+    evidence_of,
+    spread_out,
+    substituted,
+)
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import gradient, value
 from fedtheory.theory.proofs.ledger import powers
@@ -121,11 +130,6 @@ def eq32(p: Argument) -> None:
     p.conclude(p.put(p.claim("step.eq30"), *four_parts))
 
 
-def lemma5(p: Argument) -> None:
-    """(27) from (28), (29), (32)."""
-    p.conclude(p.put(p.claim("step.eq28"), p.claim("step.eq29"), p.claim("step.eq32")))
-
-
 def eq35(p: Argument) -> None:
     """(35), (53): four terms; successive noise for the first, Jensen for the sums of B_mk vectors."""
     U = BEFORE.steps[0]
@@ -206,12 +210,6 @@ def lemma6(p: Argument) -> None:
 
 
 @curried
-def substituted(p: Argument, into: str, drift: str) -> None:
-    """One bound substituted into another."""
-    p.conclude(p.put(p.claim(into), p.claim(drift)))
-
-
-@curried
 def rewritten(p: Argument, source: str, **at: Any) -> None:
     """A bound in the statement's step size, with symbols replaced."""
     p.conclude(p.claim(source, {sfl.symbols[name].sympy: sympy.sympify(e) for name, e in at.items()}))
@@ -229,11 +227,6 @@ def lemma11(p: Argument) -> None:
     four_parts = (noise(p, rules.INDEPENDENT), drifted(p, S * Ecal_r), bias, star(p))
     step = p.put(p.claim("step.eq30"), *four_parts)
     p.conclude(p.put(square, inner(p, S * Ecal_r), step))
-
-
-def eq70(p: Argument) -> None:
-    """(70): (69) into (62), in eta_tilde."""
-    p.conclude(p.put(p.claim("lemma11"), p.claim("lemma12")))
 
 
 ONE = Steps((), ())  # the one client whose steps are OWN
@@ -342,12 +335,6 @@ def squared_step(p: Argument, rule: rules.Rule) -> Fact:
 def eq51_corrected(p: Argument) -> None:
     """(51) with a term for the sampling of clients."""
     p.conclude(p.scaled(squared_step(p, rules.SUCCESSIVE), L * eta**2 / 2))
-
-
-@curried
-def descent_lemma(p: Argument, cross_: str, step: str) -> None:
-    """(48) from (49) and the bounds on its two terms."""
-    p.conclude(p.put(p.claim("step.eq49"), p.claim(cross_), p.claim(step)))
 
 
 def parallel_descent(p: Argument) -> Fact:
@@ -616,7 +603,7 @@ PROOFS: dict[str, Proof] = {
     "step.eq30": eq30,
     "step.eq31": eq31,
     "step.eq32": eq32,
-    "lemma5": lemma5,
+    "lemma5": substituted("step.eq28", "step.eq29", "step.eq32"),
     "lemma6": lemma6,
     "step.sc_recursion": substituted("lemma5", "lemma6"),
     "eq41": rewritten("step.sc_recursion"),
@@ -639,7 +626,7 @@ PROOFS: dict[str, Proof] = {
     "thm1.general_convex": at_full("eq46.corrected"),
     "lemma11": lemma11,
     "lemma12": parallel_drift,
-    "eq70": eq70,
+    "eq70": substituted("lemma11", "lemma12"),  # in eta_tilde
     "eq71": by_lemma("eq70", "lemma7.eq38.cubic"),
     "eq73": by_lemma("eq70", "lemma8.eq44"),
     "thm2.strongly_convex": at_full("eq71"),
@@ -648,8 +635,8 @@ PROOFS: dict[str, Proof] = {
     "step.eq50.corrected": eq50_corrected,
     "step.eq51": eq51,
     "step.eq51.corrected": eq51_corrected,
-    "lemma9": descent_lemma("step.eq50", "step.eq51"),
-    "lemma9.corrected": descent_lemma("step.eq50.corrected", "step.eq51.corrected"),
+    "lemma9": substituted("step.eq49", "step.eq50", "step.eq51"),
+    "lemma9.corrected": substituted("step.eq49", "step.eq50.corrected", "step.eq51.corrected"),
     "lemma10": lemma10,
     "step.eq54_recursion": substituted("lemma9", "lemma10"),
     "step.eq54_recursion.corrected": substituted("lemma9.corrected", "lemma10"),
@@ -675,7 +662,5 @@ REPAIRS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "sfl")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "sfl")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "sfl")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "sfl")

@@ -9,7 +9,7 @@ from sympy import Max, Rational, exp
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import orders
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, curried, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.sfl.checks.ledgers import as_sequence
 from fedtheory.theory.sfl.checks.quantities import LANGUAGE
@@ -223,6 +223,5 @@ _FROM_ORDERS = {
 def evidence() -> Iterator[Evidence]:
     """Ledgers and repairs of orders."""
     from_orders = {name: from_order(source) for name, source in _FROM_ORDERS.items()}
-    for kind, proofs in (("ledger", {**_ORDERS, **from_orders}), ("repair", _ORDER_REPAIRS)):
-        for name, proof in proofs.items():
-            yield as_evidence(name, kind, proof, LANGUAGE, "sfl")  # type: ignore[arg-type]
+    yield from evidence_of({**_ORDERS, **from_orders}, "ledger", LANGUAGE, "sfl")
+    yield from evidence_of(_ORDER_REPAIRS, "repair", LANGUAGE, "sfl")

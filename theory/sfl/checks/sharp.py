@@ -19,7 +19,7 @@ from sympy import Rational
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, curried, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.forms import Family, before, gradient, value
 from fedtheory.theory.proofs.rules import Noise, RuleInstance
 from fedtheory.theory.proofs.sequences import contracted, telescope
@@ -598,5 +598,4 @@ SHARPENINGS = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, OURS, "sfl")
+    return evidence_of(PROOFS, "repair", OURS, "sfl")
