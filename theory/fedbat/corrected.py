@@ -11,16 +11,7 @@ from sympy import Le, Max, exp, sqrt
 
 from fedtheory.theory.fedbat import algorithms
 from fedtheory.theory.fedbat.lemmas import curved, shares, small
-from fedtheory.theory.fedbat.setting import (
-    binarised_sq_x,
-    bounded_x,
-    independent,
-    lipschitz,
-    noisy_x,
-    smooth,
-    strongly_convex,
-)
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
 from fedtheory.theory.notation import Value, equal
 from fedtheory.theory.statement import Relations, X, at_most, implied

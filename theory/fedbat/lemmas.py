@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum
 
-from fedtheory.theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.fedbat.theorems import B_full, alone, divergence, shift
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
 from fedtheory.theory.properties import Property

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum, sqrt
 
-from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.fedbat.theorems import balanced, chosen, divergence, sampled
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
 from fedtheory.theory.statement import Relations, at_most, equal_to, implied

@@ -5,8 +5,7 @@ from __future__ import annotations
 from sympy import IndexedBase, Le, Sum
 
 from fedtheory.theory.fedbat.lemmas import curved, recursion, slow, small
-from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
 from fedtheory.theory.notation import Value, equal
 from fedtheory.theory.statement import Relations, Words, at_most, equal_to, implied

@@ -5,8 +5,7 @@ from __future__ import annotations
 from sympy import Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
-from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import NUMBER, Relations, Words, at_most, implied, order

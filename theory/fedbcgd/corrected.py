@@ -18,21 +18,7 @@ import sympy
 from sympy import Le, Rational, exp, sqrt
 
 from fedtheory.theory.fedbcgd import algorithms
-from fedtheory.theory.fedbcgd.setting import (
-    alike,
-    at_rest,
-    controlled,
-    convex,
-    independent,
-    momentum_constants,
-    sampled,
-    smooth,
-    smooth_clients,
-    smooth_samples,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, equal
 from fedtheory.theory.statement import Bound, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
 

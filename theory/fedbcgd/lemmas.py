@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Rational, Sum, exp, sqrt
 
-from fedtheory.theory.fedbcgd.setting import E, alike, sampled, smooth, strongly_convex, unbiased
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
 from fedtheory.theory.statement import Relations, at_most, equal_to, implied, soft_order
 

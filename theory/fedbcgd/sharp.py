@@ -11,16 +11,7 @@ import sympy
 from sympy import Expr, Rational, exp, factor_terms
 
 from fedtheory.theory.fedbcgd.corrected import _clients, _curved, _quarter, spread
-from fedtheory.theory.fedbcgd.setting import (
-    alike,
-    at_rest,
-    convex,
-    independent,
-    smooth_clients,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.statement import at_most
 
 _setting = [smooth_clients, unbiased, independent, alike]

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from sympy import Rational, exp, log, sqrt
 
-from fedtheory.theory.fedbcgd.setting import (
-    alike,
-    momentum_constants,
-    of_z,
-    sampled,
-    smooth,
-    smooth_samples,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)

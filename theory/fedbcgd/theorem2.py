@@ -5,19 +5,7 @@ from __future__ import annotations
 import sympy
 from sympy import Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
 
-from fedtheory.theory.fedbcgd.setting import (
-    E,
-    alike,
-    gradients_first,
-    momentum_constants,
-    of_z,
-    sampled,
-    smooth,
-    smooth_samples,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, Norm, equal
 from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from sympy import Expr, Integer, Le, Rational, sqrt
 
 from fedtheory.theory.fedcom.heterogeneous import compression
-from fedtheory.theory.fedcom.setting import compressed, homogeneous, smooth
-from fedtheory.theory.fedcom.symbols import epsilon, fedcom, kappa, m, n, q
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.statement import Rate, Rates, Words
 
 _one = Integer(1)

@@ -17,8 +17,7 @@ from sympy import Rational, exp, sqrt
 from fedtheory.theory.fedcom import algorithms
 from fedtheory.theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
 from fedtheory.theory.fedcom.homogeneous import b, balanced
-from fedtheory.theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order

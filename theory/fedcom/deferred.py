@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from fedtheory.theory.fedcom.heterogeneous import compression, small
-from fedtheory.theory.fedcom.setting import heterogeneous, smooth
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.statement import Relations, at_most
 

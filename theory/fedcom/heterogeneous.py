@@ -5,16 +5,7 @@ from __future__ import annotations
 from sympy import Rational, exp, sqrt
 
 from fedtheory.theory.fedcom.homogeneous import balanced
-from fedtheory.theory.fedcom.setting import (
-    compressed,
-    convex,
-    gap_of_compression,
-    heterogeneous,
-    polyak,
-    smooth,
-    strongly_convex,
-)
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 

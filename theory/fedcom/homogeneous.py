@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sympy import Rational, exp, sqrt
 
-from fedtheory.theory.fedcom.setting import compressed, convex, homogeneous, polyak, smooth
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 b = q / m + 1

@@ -18,46 +18,7 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.data_files import folded
 from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from fedtheory.theory.proofs.forms import (
-    Alone,
-    Before,
-    Binarised,
-    Client,
-    Compressed,
-    Family,
-    ForEach,
-    FormTerm,
-    Function,
-    Gradient,
-    Infimum,
-    LearningStep,
-    Mean,
-    MeanAtStart,
-    Minimiser,
-    Objective,
-    PenalisedInfimum,
-    Random,
-    Renewed,
-    SampleDraw,
-    ServerVariate,
-    Spread,
-    StochasticGradient,
-    Sum,
-    Tracking,
-    Value,
-    Variate,
-    Vector,
-    bare,
-    before,
-    families_of,
-    gradient,
-    is_linear,
-    nested,
-    renamed,
-    tagged,
-    value,
-    vectors_in,
-)
+from fedtheory.theory.proofs.forms import *
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Status
 

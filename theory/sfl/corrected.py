@@ -9,17 +9,7 @@ import sympy
 from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
 from fedtheory.theory.notation import Expectation, Grad, equal
-from fedtheory.theory.sfl.sequential import (
-    above_optimum,
-    few,
-    growing,
-    left_out,
-    nonconvex_sublinear,
-    sampled,
-    w_r,
-)
-from fedtheory.theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
-from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.sfl.sequential import *
 from fedtheory.theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)

@@ -6,36 +6,7 @@ import sympy
 from sympy import Rational, Sum, exp, sqrt
 
 from fedtheory.theory.notation import equal
-from fedtheory.theory.sfl.sequential import (
-    above_optimum,
-    away_from_optimum,
-    convex_cases,
-    curved,
-    drift_at,
-    few,
-    growing,
-    left_out,
-    linear,
-    long_enough,
-    nonconvex_case,
-    nonconvex_step,
-    nonconvex_sublinear,
-    sampled,
-    strongly_convex_step,
-    sublinear,
-    theorem,
-    vanishing,
-    w_r,
-)
-from fedtheory.theory.sfl.setting import (
-    heterogeneity_at_optimum,
-    independent,
-    lower_bounded,
-    smooth,
-    unbiased,
-    variance,
-)
-from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.sfl.sequential import *
 from fedtheory.theory.statement import Application, Relations, at_most, implied, order, soft_order
 
 # Assumptions 1 to 3 in the convex and non-convex case, and the independence of the clients' samples
@@ -83,22 +54,18 @@ sfl.lemma(
 )
 
 
-def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
-    """The terms of (70); `contraction` is its first term."""
-    return {
-        "contraction": contraction,
-        "progress": -eta_tilde / 3 * D_F,
-        "noise": 4 * eta_tilde**2 * sigma**2 / (S * K),
-        "sampling": 4 * eta_tilde**2 * (M - S) * zeta_star**2 / (S * (M - 1)),
-        "noise_drift": 6 * L * eta_tilde**3 * sigma**2 / K,
-        "heterogeneity": 4 * L * eta_tilde**3 * zeta_star**2,
-    }
-
-
 sfl.step(
     name="eq70",
     place="Appendix E.1.3, (70)",
-    claim=at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
+    claim=at_most(
+        dist2_next,
+        contraction=(1 - mu * eta_tilde / 2) * dist2,
+        progress=-eta_tilde / 3 * D_F,
+        noise=4 * eta_tilde**2 * sigma**2 / (S * K),
+        sampling=4 * eta_tilde**2 * (M - S) * zeta_star**2 / (S * (M - 1)),
+        noise_drift=6 * L * eta_tilde**3 * sigma**2 / K,
+        heterogeneity=4 * L * eta_tilde**3 * zeta_star**2,
+    ),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (70)"), curved, *sampled],
     where={eta_tilde: K * eta},
     given=in_parallel,

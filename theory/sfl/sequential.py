@@ -9,16 +9,7 @@ from sympy import IndexedBase, Le, Min, Rational, Sum, exp, sqrt
 from sympy.core.relational import Relational
 
 from fedtheory.theory.notation import equal
-from fedtheory.theory.sfl.setting import (
-    cases,
-    heterogeneity,
-    heterogeneity_at_optimum,
-    lower_bounded,
-    smooth,
-    unbiased,
-    variance,
-)
-from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.sfl.setting import *
 from fedtheory.theory.statement import (
     Application,
     Bound,

@@ -10,39 +10,7 @@ from collections.abc import Iterator
 import sympy
 from sympy import Max
 
-from fedtheory.theory.fedbat.checks.quantities import *
-from fedtheory.theory.fedbat.checks.rounds import (
-    AT,
-    SYMBOLS,
-    alike,
-    binarised_parts,
-    conclude_jump,
-    conclude_step,
-    drawn,
-    eq24,
-    eq31,
-    eq32,
-    eq33,
-    eq34,
-    eq35,
-    eq36,
-    eq37,
-    eq38,
-    eq39,
-    eq40,
-    eq41,
-    eq42,
-    eq44,
-    eq45,
-    eq46,
-    eq47,
-    eq48,
-    eq50,
-    falling,
-    mean_of_sample,
-    shown,
-    update,
-)
+from fedtheory.theory.fedbat.checks.rounds import *
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import (
     Argument,

@@ -15,25 +15,7 @@ from math import ceil, comb
 from typing import Any, NamedTuple
 
 from fedtheory.theory.fedbat.experiments import BINARIZATION
-from fedtheory.theory.printed_claims import (
-    Cells,
-    Mismatch,
-    Witness,
-    accuracy,
-    besides,
-    best,
-    cells_of,
-    deviation,
-    exact,
-    impossible,
-    mean,
-    pivot,
-    place,
-    record_of,
-    sentences,
-    short,
-    verdict_of,
-)
+from fedtheory.theory.printed_claims import *
 from fedtheory.theory.printed_tables import Row, sentence
 from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 

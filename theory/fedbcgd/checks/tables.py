@@ -12,19 +12,7 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from fedtheory.theory.printed_claims import (
-    Mismatch,
-    Witness,
-    besides,
-    cells_of,
-    compared,
-    exact,
-    half_unit,
-    impossible,
-    place,
-    record_of,
-    verdict_of,
-)
+from fedtheory.theory.printed_claims import *
 from fedtheory.theory.printed_tables import Row
 from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 

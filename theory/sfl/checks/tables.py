@@ -12,17 +12,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from fedtheory.theory.printed_claims import (
-    Mismatch,
-    Witness,
-    best,
-    exact,
-    half_unit,
-    pivot,
-    place,
-    record_of,
-    verdict_of,
-)
+from fedtheory.theory.printed_claims import *
 from fedtheory.theory.printed_tables import Row
 from fedtheory.theory.statement import Evidence, Statement, Verdict
 
