@@ -586,6 +586,11 @@ def lower_order(quantity: sympy.Expr, **terms: Any) -> Order:
     return Order(quantity, _terms(terms), lower=True)
 
 
+def relations(*each: Any, words: str = "", parts: tuple[tuple[str, sympy.Expr], ...] = ()) -> Relations:
+    """These relations, and what they say in words."""
+    return Relations(each, words, parts)
+
+
 def implied(relation: Relational, why: str) -> Condition:
     """A condition that the paper does not print but that its assumptions imply, such as mu <= L."""
     return Condition(relation, why)
@@ -620,7 +625,7 @@ class About(TypedDict, total=False):
     given: Iterable[Any]
     rests_on: Iterable[str | Statement]
     applies: Application | None
-    also: Iterable[Claim]
+    also: Claim | Iterable[Claim]
     note: str
     reads: Mapping[str, sympy.Expr]
     gives: Mapping[StrEnum, tuple[Any, ...]]
@@ -710,7 +715,7 @@ class Paper:
         assumes: Iterable[Statement] = (),
         rests_on: Iterable[str | Statement] = (),
         applies: Application | None = None,
-        also: Iterable[Claim] = (),
+        also: Claim | Iterable[Claim] = (),
         note: str = "",
         reads: Mapping[str, sympy.Expr] | None = None,
         gives: Mapping[StrEnum, tuple[Any, ...]] | None = None,
@@ -742,7 +747,7 @@ class Paper:
             assumes=tuple(a.id for a in assumes),
             rests_on=tuple(r.id if isinstance(r, Statement) else f"{self.name}.{r}" for r in rests_on),
             applies=applies,
-            also=tuple(also),
+            also=(also,) if isinstance(also, Claim) else tuple(also),
             note=note,
             reads=dict(reads or {}),
             gives={name: tuple(map(sympy.sympify, constants)) for name, constants in (gives or {}).items()},

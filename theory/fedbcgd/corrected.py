@@ -20,7 +20,17 @@ from sympy import Le, Rational, exp, sqrt
 from fedtheory.theory.fedbcgd import algorithms
 from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, equal
-from fedtheory.theory.statement import Bound, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
+from fedtheory.theory.statement import (
+    Bound,
+    Order,
+    Term,
+    at_most,
+    equal_to,
+    implied,
+    order,
+    relations,
+    soft_order,
+)
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
@@ -55,21 +65,22 @@ fedbcgd.correct(
 _step = y_t - eta * (Grad(f_iz, y_t) + c - c_i + Grad(f_i, x_r) - Grad(f_iz, x_r))
 fedbcgd.correct(
     "eq4",
-    Relations((equal(y_next, _step),), "what the virtual gradient of (78) and (113) sums up"),
+    relations(equal(y_next, _step), words="what the virtual gradient of (78) and (113) sums up"),
     note="At y = x^r the step is -eta (grad f_i(x^r) - c_i + c), free of noise.",
 )
 fedbcgd.correct(
     "eq6",
-    Relations(
-        (equal(c_next, c + Dc_sum / M), equal(c_shared_next, c_shared + Dc_shared_sum / M)),
-        "with c_i changed on the blocks that client i has sent, and on no others",
+    relations(
+        equal(c_next, c + Dc_sum / M),
+        equal(c_shared_next, c_shared + Dc_shared_sum / M),
+        words="with c_i changed on the blocks that client i has sent, and on no others",
     ),
     also=[],
     note="Then c = (1/M) sum_i c_i in every round, (72).",
 )
 fedbcgd.correct(
     "momentum_form",
-    Relations((equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next)), "the updates of a round"),
+    relations(equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next), words="the updates of a round"),
     also=[],
     note="(45) uses this: (42) with the other sign, and (43) a round earlier.",
 )
@@ -79,9 +90,10 @@ fedbcgd.correct(
 _sampling = [implied(K <= M, "implied: K of M clients"), implied(grad_sq_x <= mean_grad_sq, "implied: Jensen"), _two]
 fedbcgd.correct(
     "lemma4",
-    Relations(
-        (equal(sample_sq, grad_sq_x + spread * (mean_grad_sq - grad_sq_x)), Le(sample_sq, mean_grad_sq)),
-        "K of M clients, drawn without replacement",
+    relations(
+        equal(sample_sq, grad_sq_x + spread * (mean_grad_sq - grad_sq_x)),
+        Le(sample_sq, mean_grad_sq),
+        words="K of M clients, drawn without replacement",
     ),
     when=_sampling,
     also=[],
@@ -445,7 +457,7 @@ _root_T = sqrt(T)
 def _rounds(name: str, rounds: Order, per: dict[str, sympy.Expr], **changed: Any) -> None:
     """R of a main theorem, and the communication: rounds times d/N with K = S/N; `per` gives its terms."""
     sent = type(rounds)(Com, tuple(replace(t, value=per[t.name]) for t in rounds.terms), rounds.polylog)
-    fedbcgd.correct(name, rounds, also=[sent], **changed)
+    fedbcgd.correct(name, rounds, also=sent, **changed)
 
 
 _blocks = [*sampled, _two, *_momentum]

@@ -161,14 +161,12 @@ fedbcgd.theorem(
     where=_step,
     given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.strongly_convex"],
-    also=[
-        order(
-            Com,
-            noise=(sigma**2 + G**2) / (mu * S * T * eps) * d,
-            drift=(sigma + G) / (alpha * mu * N * sqrt(eps)) * d,
-            optimisation=beta / (mu * N) * log(1 / eps) * d,
-        )
-    ],
+    also=order(
+        Com,
+        noise=(sigma**2 + G**2) / (mu * S * T * eps) * d,
+        drift=(sigma + G) / (alpha * mu * N * sqrt(eps)) * d,
+        optimisation=beta / (mu * N) * log(1 / eps) * d,
+    ),
     note=f"{_restored}",
 )
 fedbcgd.theorem(
@@ -184,14 +182,12 @@ fedbcgd.theorem(
     where=_step,
     given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.nonconvex"],
-    also=[
-        order(
-            Com,
-            noise=beta * sigma**2 / (T * S * eps**2) * d,
-            drift=(sqrt(beta) * G + sqrt(beta) * sigma) / (N * eps ** Rational(3, 2)) * d,
-            optimisation=F * beta / (N * eps) * d,
-        )
-    ],
+    also=order(
+        Com,
+        noise=beta * sigma**2 / (T * S * eps**2) * d,
+        drift=(sqrt(beta) * G + sqrt(beta) * sigma) / (N * eps ** Rational(3, 2)) * d,
+        optimisation=F * beta / (N * eps) * d,
+    ),
     reads={"eps": VALUE**2 / X**2},
     note=f"{_restored}  eps bounds a squared gradient.  The condition on the step size is not legible in the scan; the "
     "condition here is from the strongly convex case.",

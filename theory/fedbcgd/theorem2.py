@@ -7,7 +7,7 @@ from sympy import Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
 
 from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, Norm, equal
-from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
+from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, relations, soft_order
 
 _half = Rational(1, 2)
 _two_thirds = Rational(2, 3)
@@ -36,10 +36,10 @@ def _linear(clients: sympy.Expr) -> Order:
 
 def _exponent(clients: sympy.Expr) -> Relations:
     condition = mu / (162 * beta)
-    return Relations(
-        (equal(decay, Min(clients, condition)),),
-        "the exponent per round",
-        (("clients", clients), ("condition", condition)),
+    return relations(
+        equal(decay, Min(clients, condition)),
+        words="the exponent per round",
+        parts=(("clients", clients), ("condition", condition)),
     )
 
 
@@ -120,7 +120,7 @@ fedbcgd.theorem(
     where=_quarter,
     given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.strongly_convex"],
-    also=[order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log)],
+    also=order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log),
     note=f"{_some}  The first term of the communication is damaged in the scan; the text after the theorem and Table 1 "
     "have M/S.  1/(8 beta) is hard to read.  With S = M the text after it has sqrt(beta/mu) d log(1/eps), and calls it "
     "much better than FedLin's (beta/mu) d log(1/eps).",
@@ -133,7 +133,7 @@ fedbcgd.theorem(
     where=_quarter,
     given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.nonconvex"],
-    also=[order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d)],
+    also=order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d),
     reads={"eps": VALUE**2 / X**2},
     note=f"{_some}  eps bounds a squared gradient, F is f(x^0) - f*.  Before this is a condition on the step size, "
     "which is not legible.  With S = M the text after it has (beta F/eps) N^{-1/3} d, and calls it much better than "
@@ -148,20 +148,20 @@ _E_r = Sum(Sum(Norm(_y[i] - z_r) ** 2, (t, 1, T)), (i, 1, M)) / (M * T)
 
 
 def _lag(of: sympy.Expr) -> Relations:
-    return Relations((equal(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M),))
+    return relations(equal(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M))
 
 
 fedbcgd.definition(
     name="thm2.drift",
     place="Section 5.1, (74), (89); Section 5.3, (111)",
-    claim=Relations((equal(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
+    claim=relations(equal(E_r, _E_r), words="y_t[i] is y_i^{r,t}"),
     note="(74) is printed without an expectation, (89) and (111) with one.",
 )
 fedbcgd.definition(
     name="thm2.lag",
     place="Section 5.1, (70), (75), (86)",
     claim=_lag(z_r),
-    also=[_lag(x_star), Relations((equal(c_i, c_prev_i),), "(70): where client i is not sampled")],
+    also=[_lag(x_star), relations(equal(c_i, c_prev_i), words="(70): where client i is not sampled")],
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
     "expectation of c_i inside the norm.  For a sampled client i, (70) has c_i^r = c~_i^r.",
 )
@@ -235,16 +235,12 @@ fedbcgd.lemma(
     where=_whole,
     given=_convex,
     rests_on=["thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14"],
-    also=[
-        Relations(
-            (
-                Ge(-54 * beta**2 * eta_tilde**2 - 36 * beta * eta_tilde + 2, 0),
-                Le(-eta_tilde * beta + 4 * eta_tilde**2 * beta**2, 0),
-                Le(9 * mu * eta_tilde * N / (2 * S) - 9 + 8 + 54 * eta_tilde, 0),
-            ),
-            "(99), (100), (101)",
-        )
-    ],
+    also=relations(
+        Ge(-54 * beta**2 * eta_tilde**2 - 36 * beta * eta_tilde + 2, 0),
+        Le(-eta_tilde * beta + 4 * eta_tilde**2 * beta**2, 0),
+        Le(9 * mu * eta_tilde * N / (2 * S) - 9 + 8 + 54 * eta_tilde, 0),
+        words="(99), (100), (101)",
+    ),
     note="(101) has N/S, but (97) has M/K, and (98) has M/(2S); the names of Lemmas 13 and 14 are exchanged; (94) has 4 "
     "eta_tilde^2 without the factor beta^2, and leaves out the last term of (77).",
 )

@@ -20,7 +20,7 @@ from fedtheory.theory.fedcom.homogeneous import b, balanced
 from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.statement import Rate, Rates, Words, at_most, implied, order, relations
 
 _half = Rational(1, 2)
 
@@ -56,25 +56,23 @@ fedcom.correct(
 )
 fedcom.correct(
     "thmE4.items",
-    Relations(
-        (
-            equal(delta_next, -delta_sum / tau),
-            equal(delta_mean, 0),
-            equal(w_next, w_r - gamma * eta * Delta_q),
-            equal(delta_next, delta + (Delta_jq - Delta_q) / tau),
-            equal(E(delta_next), (g_sum - g_sum_mean) / tau),
-            equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
-            equal(g_Q_mean, eta * g_sum_mean),
-        ),
-        "for the updates of Algorithm 2, from a round r to the next",
+    relations(
+        equal(delta_next, -delta_sum / tau),
+        equal(delta_mean, 0),
+        equal(w_next, w_r - gamma * eta * Delta_q),
+        equal(delta_next, delta + (Delta_jq - Delta_q) / tau),
+        equal(E(delta_next), (g_sum - g_sum_mean) / tau),
+        equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
+        equal(g_Q_mean, eta * g_sum_mean),
+        words="for the updates of Algorithm 2, from a round r to the next",
     ),
 )
 
 damped = fedcom.assumption(
     name="asm.damped",
     place="Algorithm 2, damped",
-    claim=Relations(
-        (equal(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"
+    claim=relations(
+        equal(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)), words="line 10 of the corrected Algorithm 2"
     ),
     note="Ours.",
     gives={Property.DAMPED_TRACKING: ()},
@@ -172,14 +170,12 @@ fedcom.correct(
     when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
     given=[smooth, independent, homogeneous],
     rests_on=["thmD4.corrected"],
-    also=[
-        Rates(
-            (
-                Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
-                Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
-            )
+    also=Rates(
+        (
+            Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
+            Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
         )
-    ],
+    ),
     note="With the condition on R that makes the step size admissible, and rates that meet it.",
 )
 fedcom.correct(
@@ -344,7 +340,7 @@ fedcom.correct(
     where={eta: _eta_E8, kappa: L / mu},
     given=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
-    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),))],
+    also=Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),)),
     note=_damped,
 )
 fedcom.correct(
@@ -363,7 +359,7 @@ fedcom.correct(
     where={eta: balanced},
     given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
-    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),))],
+    also=Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),)),
     note=_damped,
 )
 fedcom.correct(
@@ -373,7 +369,7 @@ fedcom.correct(
         "to be at least (q+1) m tau.",
         (2 * m * tau * (q + 1) <= R, m * tau * (q + 1) <= R),
     ),
-    also=[Rates((Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),))],
+    also=Rates((Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),)),
     note="The first relation is sufficient, the second necessary.",
 )
 fedcom.correct(

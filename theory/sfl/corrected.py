@@ -10,13 +10,22 @@ from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
 from fedtheory.theory.notation import Expectation, Grad, equal
 from fedtheory.theory.sfl.sequential import *
-from fedtheory.theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
+from fedtheory.theory.statement import (
+    Application,
+    Words,
+    at_most,
+    equal_to,
+    implied,
+    order,
+    relations,
+    soft_order,
+)
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
 
 # Setting and Lemma 4
 
-sfl.correct("asm.unbiased", Relations((equal(Expectation(Grad(f_m, x)), Grad(F_m, x)),)), note="With the gradient.")
+sfl.correct("asm.unbiased", relations(equal(Expectation(Grad(f_m, x)), Grad(F_m, x))), note="With the gradient.")
 
 sfl.correct(
     "lemma4.sum",
@@ -230,7 +239,7 @@ sfl.correct(
 )
 sfl.correct(
     "step.eq54_range",
-    Relations((Le(eta_tilde, Min(1 / (6 * L), sqrt(S) / (6 * L * beta))),)),
+    relations(Le(eta_tilde, Min(1 / (6 * L), sqrt(S) / (6 * L * beta)))),
     when=[eta_tilde <= 1 / (6 * L * (beta + 1)), implied(beta > 0, "implied: beta divides")],
 )
 _sampling_order = sqrt(L * zeta**2 * A * left_out / R)

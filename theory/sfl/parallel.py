@@ -7,7 +7,7 @@ from sympy import Rational, Sum, exp, sqrt
 
 from fedtheory.theory.notation import equal
 from fedtheory.theory.sfl.sequential import *
-from fedtheory.theory.statement import Application, Relations, at_most, implied, order, soft_order
+from fedtheory.theory.statement import Application, at_most, implied, order, relations, soft_order
 
 # Assumptions 1 to 3 in the convex and non-convex case, and the independence of the clients' samples
 in_parallel = [*convex_cases, independent]
@@ -36,7 +36,7 @@ sfl.lemma(
 sfl.definition(
     name="eq68",
     place="Appendix E.1.2, (68)",
-    claim=Relations((equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
+    claim=relations(equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S), words="client drift in PFL"),
 )
 sfl.lemma(
     name="lemma12",

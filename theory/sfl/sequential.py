@@ -14,12 +14,12 @@ from fedtheory.theory.statement import (
     Application,
     Bound,
     Condition,
-    Relations,
     Statement,
     at_most,
     equal_to,
     implied,
     order,
+    relations,
     soft_order,
 )
 
@@ -90,12 +90,10 @@ sfl.step(
 sfl.step(
     name="step.eq31",
     place="Appendix D.1.1, proof of Lemma 5, (31) and the display after it",
-    claim=Relations(
-        (
-            Le(4 * bias_sq, 8 * L * S**2 * K**2 * D_F),
-            Le(4 * star_sq, 4 * S**2 * K**2 * left_out * zeta_star**2),
-        ),
-        "third and fourth term on the right side of (30)",
+    claim=relations(
+        Le(4 * bias_sq, 8 * L * S**2 * K**2 * D_F),
+        Le(4 * star_sq, 4 * S**2 * K**2 * left_out * zeta_star**2),
+        words="third and fourth term on the right side of (30)",
     ),
     given=[lower_bounded, cases, smooth, heterogeneity_at_optimum],
     when=sampled,
@@ -123,10 +121,7 @@ drift_at = IndexedBase("drift_mk", real=True)  # E||x_mk - x||^2 at (m, k)
 sfl.definition(
     name="eq33",
     place="Appendix D.1.2, (33)",
-    claim=Relations(
-        (equal(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))),),
-        "client drift in SFL",
-    ),
+    claim=relations(equal(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))), words="client drift in SFL"),
 )
 sfl.lemma(
     name="lemma6",
@@ -428,9 +423,10 @@ sfl.bound(
 sfl.step(
     name="step.eq54_range",
     place="Appendix D.3.2, after (54)",
-    claim=Relations(
-        (Le(eta_tilde, 1 / (6 * L * (beta + 1))), Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta))),
-        "printed as a chain; the right side is not a step size",
+    claim=relations(
+        Le(eta_tilde, 1 / (6 * L * (beta + 1))),
+        Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta)),
+        words="printed as a chain; the right side is not a step size",
     ),
     note="As printed: without the factor 1/(6L) on the right; the definition of d in the same paragraph has it.",
 )
