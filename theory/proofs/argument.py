@@ -960,8 +960,15 @@ class Argument(Ledger):
 
     # The claim
 
-    def conclude(self, fact: Fact, part: int = 0) -> None:
-        """Check that the fact gives the claim (or one of several): same quantity, same direction, a value no smaller."""
+    def conclude(self, *several: Fact, part: int = 0) -> None:
+        """Check that a fact gives the claim (or one of several), and each further one the next claim.
+
+        It has the same quantity, the same direction, and a value no smaller.
+        """
+        for number, fact in enumerate(several, part):
+            self._conclude(fact, number)
+
+    def _conclude(self, fact: Fact, part: int) -> None:
         goal = self.goal(part)
         self._concluded.add(part)
         self._derived(fact)

@@ -7,7 +7,7 @@ never from the proof that uses the rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, Signature, signature
@@ -49,6 +49,11 @@ class RuleInstance:
         for family in families:
             slack = family.sum(slack)
         return replace(self, slack=slack)
+
+
+def times(factor: sympy.Expr, instances: Iterable[RuleInstance]) -> list[RuleInstance]:
+    """Each instance with a further factor."""
+    return [factor * one for one in instances]
 
 
 def _always(*_: Any) -> tuple[Boolean, ...]:

@@ -48,9 +48,7 @@ def eq28(p: Argument) -> None:
     """(28): smoothness at w*, then the induction."""
     smooth = smooth_at_minimum(p)
     supposed = p.given(Delta_t)
-    p.conclude(p.put(smooth, supposed), part=0)
-    p.conclude(smooth, part=1)
-    p.conclude(p.scaled(supposed, L / 2), part=2)
+    p.conclude(p.put(smooth, supposed), smooth, p.scaled(supposed, L / 2))
 
 
 def largest(p: Argument) -> sympy.Symbol:
@@ -181,9 +179,7 @@ def eq62(p: Argument) -> None:
     because = (binarised_parts(p, SAMPLED), -(q**2) * sampled, q**2 * K / N * steps, q**2 * K / N * count * bounded)
     bound = q**2 * count**2 * eta_start**2 * G**2 / K
     error = p.have("Assumption 5, (47)", A_1_parts, "<=", bound, *(1 / K**2 * one for one in because))
-    p.conclude(p.put(parts, error), part=0)
-    p.conclude(parts, part=1)
-    p.conclude(error, part=2)
+    p.conclude(p.put(parts, error), parts, error)
 
 
 def eq63(p: Argument) -> None:
@@ -257,9 +253,7 @@ def eq78(p: Argument) -> None:
     jensen = p.by(rules.JENSEN_OVER, at_bar - EVERY.local, EVERY.family)
     smooth = p.by(rules.LIPSCHITZ, EVERY.function, w_bar, EVERY.x).over(EVERY.family)
     apart = p.have("Jensen, Lipschitz gradients", apart_bar_sq, "<=", L**2 * spread_x, smooth, jensen, -1 * mean)
-    p.conclude(p.put(noise, apart), part=0)
-    p.conclude(noise, part=1)
-    p.conclude(apart, part=2)
+    p.conclude(p.put(noise, apart), noise, apart)
 
 
 @curried

@@ -131,9 +131,7 @@ def eq34(p: Argument) -> None:
     """(34): Jensen, then (33) for every client."""
     jensen = p.have("Jensen", gbar_sq, "<=", grads_x_sq, p.by(rules.JENSEN_OVER, EVERY.local, EVERY.family))
     smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
-    p.conclude(p.put(jensen, smooth), part=0)
-    p.conclude(jensen, part=1)
-    p.conclude(smooth, part=2)
+    p.conclude(p.put(jensen, smooth), jensen, smooth)
 
 
 def eq35(p: Argument) -> None:
@@ -161,9 +159,7 @@ def eq38(p: Argument) -> None:
     mean_zero = -2 * p.by(rules.BINARISED, EVERY.rounding, w_bar - w_star).over(EVERY.family)
     apart = p.have("x_t^k has the mean w_t^k", x_star_sq, "=", spread_x + Delta_t, mean_zero)
     between = p.put(p.claim("eq32"), p.claim("eq35"), p.claim("eq34"), move, down)
-    p.conclude(p.put(between, smooth, apart), part=0)
-    p.conclude(between, part=1)
-    p.conclude(p.scaled(apart, sympy.Integer(-1)), part=2)
+    p.conclude(p.put(between, smooth, apart), between, p.scaled(apart, sympy.Integer(-1)))
 
 
 def eq39(p: Argument) -> None:
@@ -193,8 +189,7 @@ def eq41(p: Argument) -> None:
     first = p.put(p.weakened(p.claim("eq39"), "<="), below)
     mean = p.by(rules.MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
     gaps = p.have("the gaps differ by Gamma", local_gap_bar, "=", gap_t + Gamma, mean)
-    p.conclude(p.put(first, gaps), part=0)
-    p.conclude(first, part=1)
+    p.conclude(p.put(first, gaps), first)
     goal = p.goal(2)
     second = Fact(p.read(goal.quantity), goal.sign, p.read(goal.value))
     p.compare("second line", p.put(p.have("first line", second.quantity, "=", second.quantity), gaps), second)
@@ -238,10 +233,7 @@ def eq46(p: Argument) -> None:
     steps = p.have("(47), at most tau - 1 steps", moved_sq, "<=", steps_mean, moved, rest)
     bound = (tau - 1) * (t - t_0) * eta_start**2 * G**2
     size = p.have("Assumption 4", steps_mean, "<=", bound, (tau - 1) * bounded)
-    p.conclude(p.chained(around, steps, size), part=0)
-    p.conclude(around, part=1)
-    p.conclude(steps, part=2)
-    p.conclude(size, part=3)
+    p.conclude(p.chained(around, steps, size), around, steps, size)
 
 
 def eq47(p: Argument) -> None:
@@ -250,9 +242,7 @@ def eq47(p: Argument) -> None:
     jensen = p.by(rules.JENSEN_OVER, LearningStep("u", BEFORE), BEFORE)
     update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
     sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
-    p.conclude(p.put(update_, sum_), part=0)
-    p.conclude(update_, part=1)
-    p.conclude(sum_, part=2)
+    p.conclude(p.put(update_, sum_), update_, sum_)
 
 
 def eq48(p: Argument) -> None:
@@ -260,8 +250,7 @@ def eq48(p: Argument) -> None:
     error = p.by(rules.BINARISATION_ERROR, EVERY.rounding).over(EVERY.family)
     binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
     moved = p.chained(p.claim("eq46.corrected", part=2), p.claim("eq46.corrected", part=3))
-    p.conclude(p.put(binarised, moved), part=0)
-    p.conclude(binarised, part=1)
+    p.conclude(p.put(binarised, moved), binarised)
 
 
 def binarised_parts(p: Argument, squares: ClientVectors) -> rules.RuleInstance:
@@ -281,5 +270,4 @@ def eq50(p: Argument) -> None:
     bound = p_sq * count**2 * eta_start**2 * G**2
     moved = p.have("(47)", v_moved, "<=", bound, steps, count * bounded)
     conclude_jump(p, p.put(p.chained(parts, error), moved))
-    p.conclude(parts, part=1)
-    p.conclude(error, part=2)
+    p.conclude(parts, error, part=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import sympy
 from sympy import Eq, Gt, Rational
@@ -90,13 +91,16 @@ def whole_run(p: Argument, fact: Fact, progress: sympy.Symbol, rho: sympy.Expr, 
 
 
 @curried
-def decayed(p: Argument, name: str) -> None:
-    """mu > 0: the rounds r = 0 ... R, with weights (1-q)^-(r+1)."""
+def decayed(p: Argument, name: str, *closed: Any) -> None:
+    """mu > 0: the rounds r = 0 ... R, with weights (1-q)^-(r+1).
+
+    closed  `times` and `least` of `contracted`, if they are not the usual ones
+    """
     fact = p.claim(name)
     rho = sympy.expand(fact.value).coeff(dist_sq)
     total = sympy.Symbol("W", positive=True)
     mean = whole_run(p, fact, gap_x, rho, total)
-    bound = contracted(p, mean, total, 1 - rho, R + 1)
+    bound = contracted(p, mean, total, 1 - rho, R + 1, *closed)
     p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
 
 

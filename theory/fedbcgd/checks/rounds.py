@@ -5,8 +5,6 @@ The proofs are functions of an `Argument`: they get their premises from the argu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import sympy
 from sympy import Rational
 
@@ -16,16 +14,12 @@ from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Symbols, curried
 from fedtheory.theory.proofs.forms import gradient
 from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.proofs.rules import times
 from fedtheory.theory.properties import Property
 
 _half = Rational(1, 2)
 FEDBCGD, FEDBCGD_PLUS = "alg1.corrected", "alg3.corrected"
 _f_i = ALL.function
-
-
-def times(factor: sympy.Expr, instances: Iterable[rules.RuleInstance]) -> tuple[rules.RuleInstance, ...]:
-    """Each instance times the factor."""
-    return tuple(factor * one for one in instances)
 
 
 # Gradients at the global model

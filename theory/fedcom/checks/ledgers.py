@@ -88,11 +88,6 @@ def at_step(p: Argument, source: str) -> None:
     p.conclude(decayed(p, p.claim(source, {eta: p.read(eta)}), R))
 
 
-def corE8(p: Argument) -> None:
-    """(89): (79) at the learning rate of the corollary, with the noise term of (88)."""
-    p.conclude(decayed(p, p.claim("thmE6", {eta: p.read(eta)}), R))
-
-
 # Convex functions: Theorems D.9 and E.9
 
 
@@ -272,8 +267,8 @@ PROOFS: dict[str, Proof] = {
     "thmE6.recursion": recursion,
     "thmE6": thmE6,
     "thmE6.corrected": polyak_E,
-    "corE8": corE8,
-    "corE8.early_bracket": corE8,
+    "corE8": at_step("thmE6"),  # (79), with the noise term of (88)
+    "corE8.early_bracket": at_step("thmE6"),
     "corE8.corrected": at_step("thmE6.corrected"),
     "thmE9": regularised("thmE6", corrected=False),
     "thmE9.corrected": regularised("thmE6.corrected", corrected=True),

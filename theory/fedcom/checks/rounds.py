@@ -13,15 +13,11 @@ from fedtheory.theory.fedcom.checks.quantities import *
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried
 from fedtheory.theory.proofs.forms import gradient
+from fedtheory.theory.proofs.rules import times
 from fedtheory.theory.proofs.sequences import over_steps, within
 
 _local = L * eta * tau
 _correlated = "noise and later gradients are uncorrelated"
-
-
-def times(factor: sympy.Expr, instances: tuple[rules.RuleInstance, ...]) -> tuple[rules.RuleInstance, ...]:
-    """Each instance times the factor."""
-    return tuple(factor * one for one in instances)
 
 
 # Parts that several lemmas share; with sums over the clients, not means

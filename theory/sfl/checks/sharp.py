@@ -21,7 +21,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import rules
 from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.forms import Family, before, gradient, value
-from fedtheory.theory.proofs.rules import Noise, RuleInstance
+from fedtheory.theory.proofs.rules import Noise, RuleInstance, times
 from fedtheory.theory.proofs.sequences import contracted, telescope
 from fedtheory.theory.proofs.sharpening import Points, Sharpening
 from fedtheory.theory.sfl.checks.ledgers import by_lemma, psi
@@ -129,11 +129,6 @@ OURS = replace(
 def everyone(p: Argument) -> None:
     """All clients must take part in every round."""
     p.require("all clients take part", sympy.Eq(S, M, evaluate=False))
-
-
-def times(factor: sympy.Expr, instances: list[RuleInstance]) -> list[RuleInstance]:
-    """Every instance with a further factor."""
-    return [factor * one for one in instances]
 
 
 def balanced(p: Argument, known: sympy.Expr) -> list[RuleInstance]:
