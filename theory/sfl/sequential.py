@@ -454,11 +454,6 @@ sfl.order(
 # Section 3.2: full participation
 
 
-def full(terms: dict[str, sympy.Expr]) -> dict[str, sympy.Expr]:
-    """Partial participation at S = M; the sampling term is gone."""
-    return {name: term.subs(S, M) for name, term in terms.items() if name != "sampling"}
-
-
 def full_application(id_: str, **changed: sympy.Expr) -> Application:
     """The lemma as applied in the partial-participation bound, at S = M, with some of its symbols changed."""
     applied = sfl.statements[f"sfl.{id_}"].applies
