@@ -28,6 +28,7 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs import record, sequents
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.sequents import Sequent
 from fedtheory.theory.statement import Status
 
@@ -221,7 +222,7 @@ def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
 def _is_counterexample(given: Sequence[Boolean], claim: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
     """Whether, exactly and in fractions, the domains and hypotheses hold and the claim does not."""
     names = sequents.names_of(model)
-    values = {names[s]: Fraction(int(v.p), int(v.q)) for s, v in model.items()}
+    values = {names[s]: fraction(v) for s, v in model.items()}
 
     def at(one: Boolean) -> bool | None:
         return sequents.holds(sequents.relation(one, names), values)
