@@ -35,14 +35,9 @@ from fedtheory.theory.statement import (
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
 _two = implied(M >= 2, "needed: one client is not sampled")
-_momentum = [
-    implied(alpha >= 1, "implied: alpha = 1/(1-lambda)"),
-    implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)"),
-]
+_momentum = [gaining, of_z]
 _clients = [*sampled, _two, *_momentum]
-_curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
-_quarter = {eta_tilde: alpha * eta * T / 4}
-_whole = {eta_tilde: alpha * eta * T}
+_curved = [*_clients, curved]
 _short = [2 * beta * eta * T <= 1]
 
 # ------------------------------------------------------------------------------------------------------- algorithms
@@ -179,7 +174,7 @@ fedbcgd.correct(
         **{name: 4 * eta_tilde * term for name, term in _noise1.items()},
     ),
     when=[*_limit1, *_curved],
-    where=_quarter,
+    where=quarter,
     given=[strongly_convex, smooth_clients, unbiased, independent, alike],
     rests_on=["thm1.step46.corrected", "thm1.step47.corrected", "thm1.step48.corrected", "lemma5.corrected", "lemma2"],
 )
@@ -191,7 +186,7 @@ fedbcgd.correct(
         **_noise1,
     ),
     when=[*_limit1, alpha / (2 * mu * eta_tilde) <= R, *_curved],
-    where={**_quarter, w_r: (1 - _q1) ** (-(r + 1))},
+    where={**quarter, w_r: (1 - _q1) ** (-(r + 1))},
     given=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the average of x^0 ... x^R with weights w_r.  Momentum makes the rate alpha times slower; (12) has it "
@@ -201,7 +196,7 @@ fedbcgd.correct(
     "thm1.general_convex",
     at_most(gap_xbar, optimisation=(d0 + 8 * eta_tilde * gamma * F) / (4 * eta_tilde * R), **_noise1),
     when=[*_limit1, *_clients],
-    where={**_quarter, w_r: 1},
+    where={**quarter, w_r: 1},
     given=[convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the plain average of x^0 ... x^R.",
@@ -360,7 +355,7 @@ fedbcgd.correct(
         lag=mu / alpha * _lyapunov * C_0 * exp(-_q2 * R),
     ),
     when=[_limit2, _limit2_clients, 1 / _q2 <= R, *_curved],
-    where={**_whole, w_r: (1 - _q2) ** (-(r + 1))},
+    where={**whole, w_r: (1 - _q2) ** (-(r + 1))},
     given=[*_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the average of x^0 ... x^R with weights (1 - mu eta_tilde/(2 alpha))^-(r+1).  At the largest step size "
@@ -374,7 +369,7 @@ fedbcgd.correct(
         lag=12 * eta_tilde * M / K * C_0 / R,
     ),
     when=[_limit2, *_clients],
-    where={**_whole, w_r: 1},
+    where={**whole, w_r: 1},
     given=[*_convex_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), if "
@@ -428,7 +423,7 @@ fedbcgd.correct(
         *_clients,
         *momentum_constants,
     ],
-    where=_whole,
+    where=whole,
     given=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=[
         "thm1.step55",
@@ -443,7 +438,7 @@ fedbcgd.correct(
     "thm2.nonconvex",
     at_most(avg_grad_sq, optimisation=4 * F / (eta_tilde * R), lag=2 * lag_0 / R),
     when=[eta_tilde <= K / (16 * beta * M), gamma**2 * beta * eta_tilde <= 1, *_clients],
-    where=_whole,
+    where=whole,
     given=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["lemma18.corrected"],
     note="Of the order beta F M/(K R) if c_i^0 = grad f_i(x^0).  Whether (M/K)^{2/3} is possible is open.",
@@ -460,7 +455,6 @@ def _rounds(name: str, rounds: Order, per: dict[str, sympy.Expr], **changed: Any
     fedbcgd.correct(name, rounds, also=sent, **changed)
 
 
-_blocks = [*sampled, _two, *_momentum]
 _rounds(
     "thm1.main.strongly_convex",
     soft_order(
@@ -476,7 +470,7 @@ _rounds(
         "noise": alpha * sigma**2 / (mu * S * T * eps) * d,
         "drift": sqrt(alpha * beta) * (G + sigma / _root_T) / (mu * N * sqrt(eps)) * d,
     },
-    when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
+    when=_curved,
     given=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
     note="Local steps do not average out the choice of clients, so G^2 is not divided by T.  Blocks do not change the "
@@ -504,7 +498,7 @@ _rounds(
         / (N * eps ** Rational(3, 2))
         * d,
     },
-    when=_blocks,
+    when=_clients,
     given=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.nonconvex.corrected"],
     note="eps bounds a squared gradient.  In print F and a root of beta are missing, so the sides differ in dimension.",
@@ -513,7 +507,7 @@ _rounds(
     "thm2.main.strongly_convex",
     soft_order(R, clients=M / K, optimisation=alpha * beta / mu),
     {"clients": M / S * d, "optimisation": alpha * beta / (mu * N) * d},
-    when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
+    when=_curved,
     given=[*_plus, at_rest],
     rests_on=["thm2.strongly_convex.corrected"],
     note="The printed order, without momentum.",
@@ -526,7 +520,7 @@ _rounds(
         "momentum": gamma**2 * beta * F / (N * eps) * d,
         "lag": lag_0 / (N * eps) * d,
     },
-    when=_blocks,
+    when=_clients,
     given=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["thm2.nonconvex.corrected"],
     note="Proved with M/K, not (M/K)^{2/3}; so blocks gain nothing in the first term of the communication.  lag_0 is 0 if "

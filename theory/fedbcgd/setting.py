@@ -18,7 +18,10 @@ momentum_constants = [
     implied(equal(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
     implied(lam < 1, "implied: lambda < 1"),
 ]
+gaining = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
+curved = implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")
 of_z = implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, without lambda
+quarter, whole = {eta_tilde: alpha * eta * T / 4}, {eta_tilde: alpha * eta * T}  # the step size of a round
 _f = IndexedBase("f_i", real=True)
 _c = IndexedBase("c_i", real=True)
 

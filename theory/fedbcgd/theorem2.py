@@ -11,11 +11,8 @@ from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most,
 
 _half = Rational(1, 2)
 _two_thirds = Rational(2, 3)
-_momentum = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
-_clients = [*sampled, _momentum]
-_curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
-_quarter = {eta_tilde: alpha * eta * T / 4}
-_whole = {eta_tilde: alpha * eta * T}
+_clients = [*sampled, gaining]
+_curved = [*_clients, curved]
 _together = implied(equal(S, N * K), "implied: S = N K clients are sampled")
 _convex = [strongly_convex, smooth, unbiased, smooth_samples]
 _exists = "It holds for some weights w_r and local step sizes eta."
@@ -48,7 +45,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 2, case 1, (15)",
     claim=_linear(M / (30 * K)),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= S / (15 * mu * N), _together, *_curved],
-    where=_quarter,
+    where=quarter,
     given=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
     note=f"{_exists}  {_D}  (22) of the main paper is not legible.  {_named}",
@@ -64,7 +61,7 @@ fedbcgd.theorem(
     place="Section 5.1, (103)",
     claim=_linear(K / (30 * M)),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
-    where=_whole,
+    where=whole,
     given=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent.proof"],
     note=f"{_exists}  {_D}",
@@ -80,7 +77,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 2, case 2, (16)",
     claim=order(gap_bar, optimisation=sqrt(M / K) * beta * D_tilde**2 / R),
     when=[eta_tilde <= 1 / beta, *_clients],
-    where=_whole,
+    where=whole,
     given=_convex,
     rests_on=["lemma15", "lemma8"],
     note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The paper does not "
@@ -100,7 +97,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 2, case 3, (17); Section 5.3, (128)",
     claim=order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
-    where=_quarter,
+    where=quarter,
     given=[smooth, unbiased, smooth_samples, gradients_first],
     rests_on=["lemma18", "lemma8"],
     note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
@@ -117,7 +114,7 @@ fedbcgd.theorem(
     place="main, Section 4.2, Theorem 2, strongly convex, and the text after it",
     claim=order(R, clients=M / K * _log, optimisation=beta / mu * _log),
     when=[eta_tilde <= 1 / (8 * beta), *_curved, of_z],
-    where=_quarter,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.strongly_convex"],
     also=order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log),
@@ -130,7 +127,7 @@ fedbcgd.theorem(
     place="main, Section 4.2, Theorem 2, non-convex, and the text after it",
     claim=order(R, optimisation=beta * F / eps * (M / K) ** _two_thirds),
     when=_clients,
-    where=_quarter,
+    where=quarter,
     given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.nonconvex"],
     also=order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d),
@@ -214,7 +211,7 @@ fedbcgd.lemma(
     place="Section 5.1, Lemma 14, (88) to (92)",
     claim=at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 4 * beta * gap_prev),
     when=[eta_tilde <= 1 / beta, *sampled],
-    where=_whole,
+    where=whole,
     given=[smooth, unbiased, alike],
     rests_on=["thm2.lag"],
     note="beta is from Assumption 2, which the lemma does not name.  The restatement (97), times 9 eta_tilde^2 M/K, also "
@@ -232,7 +229,7 @@ fedbcgd.lemma(
         lag=_contraction * _lyapunov * C_prev,
     ),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
-    where=_whole,
+    where=whole,
     given=_convex,
     rests_on=["thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14"],
     also=relations(
@@ -280,7 +277,7 @@ for _version, _where, _share in (
             *sampled,
             *([_together] if _share == S / N else []),
         ],
-        where=_whole,
+        where=whole,
         given=[smooth, unbiased, alike],
         rests_on=["lemma16"],
         note="beta is from Assumption 2, which the lemma does not name.  The condition of the statement has (S/N)^a, its "
@@ -296,7 +293,7 @@ fedbcgd.lemma(
         progress=-eta_tilde / 14 * grad_sq_prev,
     ),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients, of_z],
-    where=_whole,
+    where=whole,
     given=[smooth, unbiased, alike],
     rests_on=["lemma16", "lemma17.proof", "lemma10"],
     note="f(x*) is subtracted on both sides; the round goes from r-1 to r.",

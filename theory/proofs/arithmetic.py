@@ -30,7 +30,7 @@ from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs import record, sequents
 from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.sequents import Sequent
-from fedtheory.theory.statement import Status
+from fedtheory.theory.statement import Status, Verdict
 
 EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
 _REFUSED = "{} is not polynomial: expected sums, products, rational powers, min, max of symbols"
@@ -50,6 +50,15 @@ class Decision:
     says: str
     model: Mapping[sympy.Symbol, sympy.Rational] = field(default_factory=dict)
     sides: tuple[sympy.Expr, sympy.Expr] | None = None
+
+    @property
+    def witness(self) -> dict[str, str]:
+        """The model by names."""
+        return {s.name: str(value) for s, value in self.model.items()}
+
+    def verdict(self, says: str | None = None) -> Verdict:
+        """The same of a statement, perhaps in other words."""
+        return Verdict(self.status, self.says if says is None else says, witness=self.witness)
 
 
 def at_most(left: Any, right: Any) -> Relational:

@@ -11,7 +11,6 @@ from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 from fedtheory.theory.notation import Expectation, Grad, equal
 from fedtheory.theory.sfl.sequential import *
 from fedtheory.theory.statement import (
-    Application,
     Words,
     at_most,
     equal_to,
@@ -223,17 +222,11 @@ sfl.correct(
     ),
     when=[eta_tilde <= 1 / (6 * L), beta * eta_tilde <= sqrt(S) / (6 * L), _spread_step, *sampled],
     rests_on=["step.eq54_recursion.corrected", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": _third,
-            "c1": L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
-            "c2": 9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
-            "d": Max(6 * L, 6 * L * beta / sqrt(S), 14 * L * beta**2 * left_out),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
+        9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
+        Max(6 * L, 6 * L * beta / sqrt(S), 14 * L * beta**2 * left_out),
+        A,
     ),
     note="With the variance of the sampled clients' mean gradient, as in (42) and (46).",
 )
@@ -313,17 +306,11 @@ sfl.correct(
     ),
     when=[eta_tilde <= 1 / (6 * L * (beta + 1)), _spread_step, *sampled],
     rests_on=["step.eq80_recursion.corrected", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": _third,
-            "c1": L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
-            "c2": 9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
-            "d": Max(6 * L * (beta + 1), 14 * L * beta**2 * left_out),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
+        9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
+        Max(6 * L * (beta + 1), 14 * L * beta**2 * left_out),
+        A,
     ),
     note="With the variance of the sampled clients' mean gradient, as in (71) and (73).",
 )

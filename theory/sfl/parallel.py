@@ -7,7 +7,7 @@ from sympy import Rational, Sum, exp, sqrt
 
 from fedtheory.theory.notation import equal
 from fedtheory.theory.sfl.sequential import *
-from fedtheory.theory.statement import Application, at_most, implied, order, relations, soft_order
+from fedtheory.theory.statement import at_most, implied, order, relations, soft_order
 
 # Assumptions 1 to 3 in the convex and non-convex case, and the independence of the clients' samples
 in_parallel = [*convex_cases, independent]
@@ -89,11 +89,7 @@ sfl.bound(
     where={eta_tilde: K * eta, w_r: growing},
     given=in_parallel,
     rests_on=["eq70", "lemma7.eq38", "eq14"],
-    applies=Application(
-        "sfl.lemma7",
-        {"a": mu / 2, "b": _third, "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
-        "sfl.lemma7.eq39",
-    ),
+    applies=by_lemma7(_noise2, _noise3),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71). Printed with R, but Lemma 7 at T = R "
     "gives R + 1: the printed bound is larger.",
 )
@@ -125,9 +121,7 @@ sfl.bound(
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
     given=in_parallel,
     rests_on=["eq70", "lemma8.eq44", "eq14"],
-    applies=Application(
-        "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
-    ),
+    applies=by_lemma8(_noise2, _noise3, 6 * L, D**2),
     note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. 'When S = M, we can get the "
     "claim of the strongly convex case' (as printed, after (74)); the general convex case is meant.",
 )
@@ -209,17 +203,11 @@ sfl.bound(
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
     given=in_parallel_nonconvex,
     rests_on=["step.eq80_recursion", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": _third,
-            "c1": L * sigma**2 / (S * K),
-            "c2": 9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
-            "d": 6 * L * (beta + 1),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K),
+        9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
+        6 * L * (beta + 1),
+        A,
     ),
     note="There is no term for the sampling of S < M clients, unlike in (71) and (73); (77) replaces the sampled clients' "
     "gradients by those of F under 'Asm. 1'.",

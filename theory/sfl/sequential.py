@@ -224,11 +224,7 @@ sfl.bound(
     where={eta_tilde: M * K * eta, w_r: growing},
     given=convex_cases,
     rests_on=["eq41", "lemma7.eq38", "eq14"],
-    applies=Application(
-        "sfl.lemma7",
-        {"a": mu / 2, "b": Rational(1, 3), "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
-        "sfl.lemma7.eq39",
-    ),
+    applies=by_lemma7(_noise2, _noise3),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
     "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta, twice. (42) bounds the "
     "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R, but Lemma 7 at "
@@ -271,11 +267,7 @@ sfl.bound(
     where={eta_tilde: M * K * eta, w_r: sympy.Integer(1)},
     given=convex_cases,
     rests_on=["step.gc_recursion", "lemma8.eq44", "eq14"],
-    applies=Application(
-        "sfl.lemma8",
-        {"b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
-        "sfl.lemma8.eq45",
-    ),
+    applies=by_lemma8(_noise2, _noise3, 6 * L, D**2),
     note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. Printed with "
     "eta_tilde = M K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
     "(47)); the general convex case is meant.",
@@ -404,17 +396,11 @@ sfl.bound(
     where={eta_tilde: S * K * eta, w_r: sympy.Integer(1)},
     given=nonconvex_case,
     rests_on=["step.eq54_recursion", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": Rational(1, 3),
-            "c1": L * sigma**2 / (S * K),
-            "c2": 9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
-            "d": 6 * L * sympy.Max(1, beta / sqrt(S)),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K),
+        9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
+        6 * L * sympy.Max(1, beta / sqrt(S)),
+        A,
     ),
     note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed. "
     "There is no term for the sampling of S < M clients, unlike in (42) and (46); (50) replaces the sampled clients' "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sympy import Ge, IndexedBase, Le, Ne, Sum
+import sympy
+from sympy import Ge, IndexedBase, Le, Ne, Rational, Sum
 
 from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
 from fedtheory.theory.properties import Property
 from fedtheory.theory.sfl import algorithms
 from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Words, X, relations
+from fedtheory.theory.statement import Application, Words, X, relations
 
 xi = IndexedBase("x", real=True)[i]  # x_i
 mean_xi = Sum(xi, (i, 1, n)) / n
@@ -265,3 +266,17 @@ sfl.inequality(
     given=[cases],
     rests_on=["bregman", "sc_equiv"],
 )
+
+# ------------------------------------------------------------------------------------- what the theorems' proofs apply
+
+
+def by_lemma7(noise: sympy.Expr, drift: sympy.Expr) -> Application:
+    """Lemma 7 for a recursion with these terms; 'can also be applied' where there is a term of gamma^3."""
+    at = {"a": mu / 2, "b": Rational(1, 3), "c": noise, "c2": drift, "d": 6 * L, "r0": D**2, "T": R}
+    return Application("sfl.lemma7", at, "sfl.lemma7.eq39")
+
+
+def by_lemma8(noise: sympy.Expr, drift: sympy.Expr, d: sympy.Expr, r0: sympy.Expr) -> Application:
+    """Lemma 8 for a recursion with these terms, a step of at most 1/d, and this start."""
+    at = {"b": Rational(1, 3), "c1": noise, "c2": drift, "d": d, "r0": r0, "T": R}
+    return Application("sfl.lemma8", at, "sfl.lemma8.eq45")

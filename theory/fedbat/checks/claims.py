@@ -68,8 +68,7 @@ def every_round(statement: Statement, full: bool = False) -> Verdict:
     definition, claim = relations_of(statement)
     given = [definition.lhs <= definition.rhs, definition.lhs >= definition.rhs]
     found = decide(given, claim)
-    witness = {s.name: str(v) for s, v in found.model.items()}
-    return Verdict(found.status, f"{found.says}, given {plain(definition)}", witness=witness)
+    return found.verdict(f"{found.says}, given {plain(definition)}")
 
 
 def remark1(p: Argument) -> None:

@@ -95,8 +95,7 @@ def positive(statement: Statement, full: bool = False) -> Verdict:
         )
     e = sympy.Symbol("e", positive=True)  # the exponential
     right = definition.rhs.replace(sympy.exp, lambda _: e)
-    found = decide([*conditions_of(statement), definition.lhs <= right, definition.lhs >= right], claim)
-    return Verdict(found.status, found.says, witness={s.name: str(v) for s, v in found.model.items()})
+    return decide([*conditions_of(statement), definition.lhs <= right, definition.lhs >= right], claim).verdict()
 
 
 def learned(statement: Statement, full: bool = False) -> Verdict:

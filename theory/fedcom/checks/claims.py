@@ -237,9 +237,8 @@ def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
     more = [r.func(*(in_numbers(side, known) for side in r.args)) for r in claim.relations[count:]]
     given = [covariance**2 <= one * two, *more]
     found = decide(given, (one + two + 2 * covariance) / 4 <= (one + two) / 4)
-    witness = {symbol.name: str(value) for symbol, value in found.model.items()}
     says = "variances add up as in (11)" if found.status is Status.PROVED else "clients that share their coins"
-    return Verdict(found.status, says, witness=witness)
+    return found.verdict(says)
 
 
 def evidence() -> Iterator[Evidence]:
