@@ -20,17 +20,7 @@ from sympy import Le, Rational, exp, sqrt
 from fedtheory.theory.fedbcgd import algorithms
 from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, equal
-from fedtheory.theory.statement import (
-    Bound,
-    Order,
-    Term,
-    at_most,
-    equal_to,
-    implied,
-    order,
-    relations,
-    soft_order,
-)
+from fedtheory.theory.statement import Bound, Order, Term, at_most, equal_to, implied, order, relations, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement

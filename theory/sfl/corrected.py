@@ -10,15 +10,7 @@ from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
 from fedtheory.theory.notation import Expectation, Grad, equal
 from fedtheory.theory.sfl.sequential import *
-from fedtheory.theory.statement import (
-    Words,
-    at_most,
-    equal_to,
-    implied,
-    order,
-    relations,
-    soft_order,
-)
+from fedtheory.theory.statement import Words, at_most, equal_to, implied, order, relations, soft_order
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
 

@@ -11,22 +11,7 @@ from sympy import Max
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
 from fedtheory.theory.fedbat.checks.quantities import EVERY, F_fun, lowest, w_star
-from fedtheory.theory.fedbat.symbols import (
-    B,
-    F_i_star,
-    F_star,
-    K,
-    L,
-    N,
-    R,
-    T,
-    k,
-    mu,
-    p as p_list,
-    p_sq,
-    q,
-    tau,
-)
+from fedtheory.theory.fedbat.symbols import B, F_i_star, F_star, K, L, N, R, T, k, mu, p as p_list, p_sq, q, tau
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs.argument import Argument, as_evidence, curried
 from fedtheory.theory.proofs.arithmetic import Decision, decide

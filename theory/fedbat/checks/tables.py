@@ -31,7 +31,6 @@ OPEN = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The data sets; the paper does not describe them
 
 
@@ -51,7 +50,6 @@ IMAGES = {
     "CIFAR-100": ImageSet(3, 32, 100, 50_000),
 }
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Table 4: the networks
 
 CONVOLUTION, BLOCK, LINEAR = "Convd2d", "BasicBlock", "Linear"
@@ -173,7 +171,6 @@ def table4(statement: Statement, full: bool) -> Verdict:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Settings
 
 
@@ -326,7 +323,6 @@ def hyper(statement: Statement, full: bool) -> Verdict:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables 1, 2, 3, 5, 6, and the claims about them
 
 COLUMN = ("dataset", "clients", "partition")
@@ -425,7 +421,6 @@ def claim(statement: Statement, full: bool) -> Verdict:
     return verdict_of(f"{told}; besides, {shown}" if shown else told, witness)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables 2 and 3: one symbol varies
 
 Line = Mapping[float, Fraction]  # value of the symbol -> accuracy on one data set

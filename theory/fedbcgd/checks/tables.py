@@ -19,7 +19,6 @@ from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Settings: who takes part
 
 
@@ -41,7 +40,6 @@ def setup(statement: Statement, full: bool) -> Verdict:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables 2 to 6
 
 
@@ -154,7 +152,6 @@ def speedups(statement: Statement, full: bool) -> Verdict:
     return verdict_of(f"{len(claim.table)} factors against quotients of printed floats", witness)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Parameter blocks
 
 # Output channels of the 3x3 convolutions, in order.
