@@ -216,7 +216,7 @@ fedbat.step(
         words="in between",
     ),
 )
-fedbat.step(
+last_step = fedbat.step(
     name="eq30",
     place="Appendix C.3, (30)",
     claim=at_most(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import IndexedBase, Le, Sum, sqrt
 
 from fedtheory.theory.fedbat.setting import *
-from fedtheory.theory.fedbat.theorems import balanced, chosen, divergence, sampled
+from fedtheory.theory.fedbat.theorems import balanced, chosen, divergence, sampled, theorem3
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
 from fedtheory.theory.statement import at_most, equal_to, implied, relations
 
@@ -84,12 +84,7 @@ fedbat.step(
 fedbat.step(
     name="eq73",
     place="Appendix E.3, (73)",
-    claim=at_most(
-        avg_step_grad_sq,
-        optimisation=2 * L * (f_gap + Gamma) / sqrt(T),
-        noise=(sigma**2 / N + 4 * sampled) / sqrt(T),
-        divergence=4 * divergence / T,
-    ),
+    claim=theorem3.claim,
     when=chosen,
     where=_step,
     given=[smooth, noisy, bounded, binarised, balanced],

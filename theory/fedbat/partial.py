@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum
 
-from fedtheory.theory.fedbat.lemmas import curved, recursion, slow, small
+from fedtheory.theory.fedbat.lemmas import curved, last_step, recursion, slow, small
 from fedtheory.theory.fedbat.setting import *
-from fedtheory.theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
+from fedtheory.theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled
 from fedtheory.theory.notation import Value, equal
-from fedtheory.theory.statement import Words, at_most, equal_to, implied, relations
+from fedtheory.theory.statement import Words, at_most, equal_to, relations
 
 _v, _v_old = (IndexedBase(symbol.name, real=True) for symbol in (v_i, v_old_i))
 constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t <= eta_{t+tau} as printed
@@ -90,11 +90,9 @@ fedbat.definition(name="eq58",
 fedbat.step(
     name="eq59",
     place="Appendix D.3, (59)",
-    claim=at_most(
-        gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
-    ),
-    when=[implied(t >= 1, "t >= 1"), curved],
-    where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
+    claim=last_step.claim,
+    when=last_step.when,
+    where=dict(last_step.where),
     given=[smooth, recursion],
     rests_on=["eq57", "eq28", "eq29"],
     note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  With the beta and "

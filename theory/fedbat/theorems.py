@@ -64,7 +64,7 @@ fedbat.theorem(
     rests_on=["lemma1", "lemma2", "lemma3", "lemma5", "lemma6", "eq27", "eq29.choice", "eq59"],
     note=f"p_1 = ... = p_N = 1/N.  {_first}",
 )
-fedbat.theorem(
+theorem3 = fedbat.theorem(
     name="thm3",
     place="Section 4, Theorem 3, (16)",
     claim=at_most(

@@ -189,16 +189,15 @@ sfl.step(
     rests_on=["lemma13", "lemma14"],
     note="Printed: 'Substituting (52) into (48)'; (79) into (75) is meant.",
 )
+nonconvex_errors = {
+    "noise": 3 * L * eta_tilde * sigma**2 / (S * K),
+    "noise_drift": 27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
+    "heterogeneity": Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
+}
 sfl.bound(
     name="eq80",
     place="Appendix E.3.2, (80), partial participation",
-    claim=at_most(
-        min_grad_sq,
-        optimisation=nonconvex_sublinear,
-        noise=3 * L * eta_tilde * sigma**2 / (S * K),
-        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
-        heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
-    ),
+    claim=at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
     when=[*nonconvex_step, *few],
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
     given=in_parallel_nonconvex,
@@ -265,13 +264,7 @@ theorem(
 theorem(
     "thm2.nonconvex",
     "Theorem 2, (58)",
-    at_most(
-        min_grad_sq,
-        optimisation=3 * A / (eta_tilde * R),
-        noise=3 * L * eta_tilde * sigma**2 / (S * K),
-        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
-        heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
-    ),
+    at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
     when=[*nonconvex_step, implied(equal(S, M), "implied: full participation")],
     weight=sympy.Integer(1),
     eta_of=K * eta,
