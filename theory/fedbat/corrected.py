@@ -101,9 +101,6 @@ fedbat.correct(
     when=[*_falling, *shares],
     given=[bounded_x, binarised_sq_x],
     rests_on=["c1.t0", "eq47.corrected"],
-    also=relations(
-        equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved), words="in between, where t+1 is in I_tau"
-    ),
 )
 fedbat.correct(
     "lemma3",

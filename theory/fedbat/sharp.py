@@ -11,7 +11,7 @@ from typing import Any
 
 from sympy import Expr, Rational, sqrt
 
-from fedtheory.theory.fedbat.corrected import _assumed, _falling, _rough, from_start
+from fedtheory.theory.fedbat.corrected import _assumed, _falling, from_start
 from fedtheory.theory.fedbat.lemmas import curved, small
 from fedtheory.theory.fedbat.symbols import *
 from fedtheory.theory.fedbat.theorems import alone, balanced, chosen, sampled, shares
@@ -91,6 +91,5 @@ fedbat.sharpen(
         noise=(sigma**2 / N + sampled / tau) / sqrt(T),
         divergence=_whole / T,
     ),
-    given=_rough,
     rests_on=["eq71.corrected.sharp", "lemma6.corrected"],
 )

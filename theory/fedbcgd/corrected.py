@@ -107,13 +107,11 @@ _square = {
 }
 fedbcgd.correct(
     "lemma6",
-    fedbcgd.statements["fedbcgd.lemma6"].claim,
     given=[unbiased, independent],
     note="For clients that draw independently.",
 )
 fedbcgd.correct(
     "lemma12",
-    fedbcgd.statements["fedbcgd.lemma12"].claim,
     given=[strongly_convex, smooth, unbiased, controlled],
     note="For control variates that start at their mean.  A gap T times as large is possible, as in (47).",
 )
@@ -122,7 +120,6 @@ fedbcgd.correct(
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=momentum_constants,
     given=[],
-    rests_on=["lemma10"],
 )
 fedbcgd.correct(
     "thm1.step47",
@@ -135,7 +132,6 @@ fedbcgd.correct(
     ),
     when=_momentum,
     given=[strongly_convex, smooth_clients, unbiased],
-    rests_on=["lemma1", "virtual_gradient"],
     note="About the gap at x^r, where the clients start, with z^r - x* = x^r - x* + gamma (x^r - x^{r-1}).",
 )
 fedbcgd.correct(
@@ -164,7 +160,6 @@ fedbcgd.correct(
         **{name: 4 * eta_tilde * term for name, term in _noise1.items()},
     ),
     when=[*_limit1, *_curved],
-    where=quarter,
     given=[strongly_convex, smooth_clients, unbiased, independent, alike],
     rests_on=["thm1.step46.corrected", "thm1.step47.corrected", "thm1.step48.corrected", "lemma5.corrected", "lemma2"],
 )
@@ -413,7 +408,6 @@ fedbcgd.correct(
         *_clients,
         *momentum_constants,
     ],
-    where=whole,
     given=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=[
         "thm1.step55",

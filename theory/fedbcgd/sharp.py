@@ -79,7 +79,6 @@ def declare(
         ),
         suffix if strongly else f"{suffix}.{case}",
         when=when,
-        where=quarter,
         given=assumes,
         rests_on=["thm1.step46.corrected", "alg1.corrected"],
     )
@@ -93,7 +92,6 @@ def declare(
         at_most(gap_xbar, optimisation=first, **_times(8 / kept, noises)),
         suffix,
         when=when,
-        where={**quarter, w_r: (1 - rate) ** (-(r + 1))},
         given=[*assumes, at_rest],
         rests_on=[step.id.removeprefix("fedbcgd.")],
     )

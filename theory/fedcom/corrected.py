@@ -16,7 +16,7 @@ from sympy import Rational, exp, sqrt
 
 from fedtheory.theory.fedcom import algorithms
 from fedtheory.theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
-from fedtheory.theory.fedcom.homogeneous import b, balanced
+from fedtheory.theory.fedcom.homogeneous import b
 from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
@@ -161,12 +161,6 @@ fedcom.correct(
 )
 fedcom.correct(
     "corD5",
-    order(
-        avg_grad_sq,
-        optimisation=L * sqrt(q + 1) * f_gap / sqrt(m * R * tau),
-        noise=sqrt(q + 1) * sigma**2 / sqrt(m * R * tau),
-        drift=m * sigma**2 / (R * gamma**2),
-    ),
     when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
     given=[smooth, independent, homogeneous],
     rests_on=["thmD4.corrected"],
@@ -244,7 +238,6 @@ fedcom.correct(
         tracking=Rational(3, 2) * eta**2 * tau**3 * tracking_sq,
         noise=Rational(9, 4) * eta**2 * tau**2 * sigma**2,
     ),
-    when=[30 * eta**2 * L**2 * tau**2 <= 1],
     given=[smooth, heterogeneous],
     rests_on=["alg2"],
     also=[],
@@ -356,7 +349,6 @@ fedcom.correct(
         compression=sqrt(m) * G_q / sqrt(R * tau**3 * (q + 1)),
     ),
     when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
-    where={eta: balanced},
     given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
     also=Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),)),

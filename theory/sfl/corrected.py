@@ -65,7 +65,6 @@ sfl.correct(
     ),
     suffix="cubic",
     given=[lemma7_cubic],
-    when=[*contracting, _long],
     where={},
     rests_on=["lemma7.cubic", "lemma7.WT"],
     note="Lemma 7 with c = c1 + c2 gamma.",
