@@ -239,7 +239,6 @@ sfl.correct(
     ),
     when=[*sampled, above_optimum],
     rests_on=["eq54.corrected", "lemma8.eq45.corrected"],
-    note="",
 )
 sfl.correct(
     "cor1.nonconvex",
@@ -250,7 +249,6 @@ sfl.correct(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * (beta + 1) * A / R,
     ),
-    note="",
 )
 
 # The same for PFL
@@ -283,7 +281,6 @@ sfl.correct(
     ),
     when=[eta <= 1 / (6 * L * K * (beta + 1)), _spread_step.subs(eta_tilde, K * eta), *sampled],
     rests_on=["lemma13.corrected", "lemma14.corrected"],
-    note="",
 )
 sfl.correct(
     "eq80",
@@ -317,7 +314,6 @@ sfl.correct(
     ),
     when=[*sampled, above_optimum],
     rests_on=["eq80.corrected", "lemma8.eq45.corrected"],
-    note="",
 )
 sfl.correct(
     "cor2.nonconvex",
@@ -328,7 +324,6 @@ sfl.correct(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * (beta + 1) * A / R,
     ),
-    note="",
 )
 
 # Claims
@@ -345,7 +340,6 @@ sfl.correct(
         1 / (mu * R) <= M * K * eta,
         implied(mu <= L, "implied by strong convexity and smoothness"),
     ],
-    note="",
 )
 _of_noise_drift = L * sigma**2 / (mu**2 * M * K * R**2) + L * zeta_star**2 / (mu**2 * M * R**2)
 sfl.correct(
