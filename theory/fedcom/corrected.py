@@ -114,24 +114,14 @@ fedcom.correct(
 limit_D = tau**2 * L**2 * eta**2 + (1 - 1 / m + (q + 1) * (1 + _local) / m) * eta * gamma * L * tau
 fedcom.correct(
     "thmD4",
-    at_most(
-        avg_grad_sq,
-        optimisation=2 * f_gap / (eta * gamma * tau * R),
-        noise=L * eta * gamma * (q + 1) / m * (1 + 2 * _local) * sigma**2,
-        drift=L**2 * eta**2 * tau * sigma**2,
-    ),
+    {"noise": L * eta * gamma * (q + 1) / m * (1 + 2 * _local) * sigma**2},
     when=[limit_D <= 1],
     given=[smooth, independent, homogeneous],
     rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 fedcom.correct(
     "thmD7",
-    at_most(
-        gap_last,
-        optimisation=(1 - eta * gamma * mu * tau) ** R * f_gap,
-        drift=L**2 * tau * eta**2 * sigma**2 / (2 * mu),
-        noise=(1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu),
-    ),
+    {"noise": (1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu)},
     when=[limit_D <= 1, curved],
     given=[smooth, independent, homogeneous, polyak],
     rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
@@ -211,12 +201,10 @@ _damped = "For the algorithm with damping alpha = 1/(1+q) (fedcom.alg2.corrected
 
 fedcom.correct(
     "lemmaE1",
-    at_most(
-        eta**2 * tracked_message_sq,
-        noise=2 * (q + 1) * eta**2 * tau * sigma**2 / m,
-        gradients=2 * (q + 1) * eta**2 * tau * mean_grad_sq_sum,
-        compression=eta**2 * G_q,
-    ),
+    {
+        "noise": 2 * (q + 1) * eta**2 * tau * sigma**2 / m,
+        "gradients": 2 * (q + 1) * eta**2 * tau * mean_grad_sq_sum,
+    },
     note="The factor 2 pays for the correlation of noise and later gradients.",
 )
 fedcom.correct(

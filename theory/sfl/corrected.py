@@ -10,7 +10,7 @@ from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
 from fedtheory.theory.notation import Expectation, Grad, equal
 from fedtheory.theory.sfl.sequential import *
-from fedtheory.theory.statement import Words, at_most, equal_to, implied, order, relations, soft_order
+from fedtheory.theory.statement import Words, at_most, equal_to, implied, order, relations
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
 
@@ -20,13 +20,7 @@ sfl.correct("asm.unbiased", relations(equal(Expectation(Grad(f_m, x)), Grad(F_m,
 
 sfl.correct(
     "lemma4.sum",
-    equal_to(
-        sfl.statements["sfl.lemma4.sum"].claim.quantity,  # type: ignore[union-attr]
-        first=M * K**3 * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)),
-        second=-(K**3) * zeta**2 / (M - 1) * Sum((m - 1) ** 2, (m, 1, S)),
-        third=S * zeta**2 * Sum(k**2, (k, 0, K - 1)),
-        fourth=-2 * K * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)) * Sum(k, (k, 0, K - 1)),
-    ),
+    {"fourth": -2 * K * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)) * Sum(k, (k, 0, K - 1))},
 )
 sfl.correct(
     "lemma4.closed_form",
@@ -116,18 +110,8 @@ sfl.correct(
 
 # The strongly convex orders: 12 in the exponent
 
-_slower = mu * D**2 * exp(-mu * R / (12 * L))
-
-
-def _with_rate_of_proof(name: str) -> None:
-    """The order with the exponent from its proof."""
-    printed = sfl.statements[f"sfl.{name}"].claim
-    terms = {t.name: _slower if t.name == "optimisation" else t.value for t in printed.terms}  # type: ignore[union-attr]
-    sfl.correct(name, soft_order(gap, **terms))
-
-
 for _name in ("eq10", "eq11", "table1.pfl_thm2", "table1.sfl_thm1"):
-    _with_rate_of_proof(_name)
+    sfl.correct(_name, {"optimisation": mu * D**2 * exp(-mu * R / (12 * L))})
 
 # Non-convex: the sampling of S < M clients
 
@@ -240,16 +224,7 @@ sfl.correct(
     when=[*sampled, above_optimum],
     rests_on=["eq54.corrected", "lemma8.eq45.corrected"],
 )
-sfl.correct(
-    "cor1.nonconvex",
-    order(
-        min_grad_sq,
-        noise=(L * sigma**2 * A) ** _half / sqrt(M * K * R),
-        noise_drift=(L**2 * sigma**2 * A**2) ** _third / ((M * K) ** _third * R**_two_thirds),
-        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
-        optimisation=L * (beta + 1) * A / R,
-    ),
-)
+sfl.correct("cor1.nonconvex", {"optimisation": L * (beta + 1) * A / R})
 
 # The same for PFL
 
@@ -315,16 +290,7 @@ sfl.correct(
     when=[*sampled, above_optimum],
     rests_on=["eq80.corrected", "lemma8.eq45.corrected"],
 )
-sfl.correct(
-    "cor2.nonconvex",
-    order(
-        min_grad_sq,
-        noise=(L * sigma**2 * A) ** _half / sqrt(M * K * R),
-        noise_drift=(L**2 * sigma**2 * A**2) ** _third / (K**_third * R**_two_thirds),
-        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
-        optimisation=L * (beta + 1) * A / R,
-    ),
-)
+sfl.correct("cor2.nonconvex", {"optimisation": L * (beta + 1) * A / R})
 
 # Claims
 
