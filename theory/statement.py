@@ -598,6 +598,11 @@ def relations(*each: Any, words: str = "", parts: tuple[tuple[str, sympy.Expr], 
     return Relations(each, words, parts)
 
 
+def rates(*each: Rate) -> Rates:
+    """These rates."""
+    return Rates(each)
+
+
 def implied(relation: Relational, why: str) -> Condition:
     """A condition that the paper does not print but that its assumptions imply, such as mu <= L."""
     return Condition(relation, why)

@@ -20,7 +20,7 @@ from fedtheory.theory.fedcom.homogeneous import b
 from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Rate, Rates, Words, at_most, implied, order, relations
+from fedtheory.theory.statement import Rate, Rates, Words, at_most, implied, order, rates, relations
 
 _half = Rational(1, 2)
 
@@ -154,11 +154,9 @@ fedcom.correct(
     when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
     given=[smooth, independent, homogeneous],
     rests_on=["thmD4.corrected"],
-    also=Rates(
-        (
-            Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
-            Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
-        )
+    also=rates(
+        Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
+        Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
     ),
     note="With the condition on R that makes the step size admissible, and rates that meet it.",
 )
@@ -176,13 +174,11 @@ fedcom.correct(
 )
 fedcom.correct(
     "tab5.fedcom",
-    Rates(
-        (
-            Rate("nonconvex", b / epsilon, (q + 1) / (b * m * epsilon)),
-            Rate("PL", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
-            Rate("strongly convex", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
-            Rate("convex", b / epsilon, (q + 1) / (b * m * epsilon**2), polylog=True),
-        )
+    rates(
+        Rate("nonconvex", b / epsilon, (q + 1) / (b * m * epsilon)),
+        Rate("PL", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+        Rate("strongly convex", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+        Rate("convex", b / epsilon, (q + 1) / (b * m * epsilon**2), polylog=True),
     ),
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
     given=[smooth, independent, homogeneous],
@@ -321,7 +317,7 @@ fedcom.correct(
     where={eta: _eta_E8, kappa: L / mu},
     given=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
-    also=Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),)),
+    also=rates(Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast)),
     note=_damped,
 )
 fedcom.correct(
@@ -339,7 +335,7 @@ fedcom.correct(
     when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
     given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
-    also=Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),)),
+    also=rates(Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast)),
     note=_damped,
 )
 fedcom.correct(
@@ -349,12 +345,12 @@ fedcom.correct(
         "to be at least (q+1) m tau.",
         (2 * m * tau * (q + 1) <= R, m * tau * (q + 1) <= R),
     ),
-    also=Rates((Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),)),
+    also=rates(Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon))),
     note="The first relation is sufficient, the second necessary.",
 )
 fedcom.correct(
     "corE10",
-    Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
+    rates(Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few)),
     given=[smooth, *compression, damped, convex],
     rests_on=["thmE9.corrected"],
     note=f"{_damped}  As in the corollary, for L of the order of 1.",
@@ -366,14 +362,7 @@ fedcom.correct(
 )
 fedcom.correct(
     "tab6.fedcomgate",
-    Rates(
-        tuple(
-            replace(rate, given=_few)
-            for claim in [fedcom.statements["fedcom.tab6.fedcomgate"].claim]
-            if isinstance(claim, Rates)
-            for rate in claim.rates
-        )
-    ),
+    rates(*(replace(rate, given=_few) for rate in fedcom.statements["fedcom.tab6.fedcomgate"].claim_of(Rates).rates)),
     given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
     note=f"{_damped}  The printed rates, for so few clients that the term in G_q is of the order of epsilon, too.  In "

@@ -7,7 +7,7 @@ from sympy import Rational, exp, sqrt
 from fedtheory.theory.fedcom.homogeneous import balanced
 from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
-from fedtheory.theory.statement import Rate, Rates, Words, at_most, implied, order, relations
+from fedtheory.theory.statement import Rate, Words, at_most, implied, order, rates, relations
 
 compression = [compressed, heterogeneous, gap_of_compression]
 small = 30 * eta**2 * L**2 * tau**2 <= 1
@@ -118,7 +118,7 @@ fedcom.claim(
     when=[gamma >= sqrt(20 * m)],
     where={eta: balanced},
     rests_on=["cond61"],
-    also=Rates((Rate("nonconvex", (q + 1) / (m * epsilon), 1 / (m * epsilon)),)),
+    also=rates(Rate("nonconvex", (q + 1) / (m * epsilon), 1 / (m * epsilon))),
     note="The extracted text has sqrt{20m}.",
 )
 fedcom.corollary(
@@ -140,7 +140,7 @@ fedcom.corollary(
     where={eta: balanced},
     given=[smooth, *compression],
     rests_on=["thmE4", "rem8"],
-    also=Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon)),)),
+    also=rates(Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon))),
     note="The root in the sixth denominator is read as sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
 )
 fedcom.claim(
@@ -278,7 +278,7 @@ _E8 = {
 }
 eta_E8 = 1 / (2 * L * (q + 1) * tau * gamma)
 _decayed = f_gap * exp(-R / (6 * (q + 1) * kappa))
-_rates_E8 = Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),))
+_rates_E8 = rates(Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True))
 _late = [gamma >= sqrt(m * tau), implied(kappa >= 1, "implied: mu <= L")]
 fedcom.corollary(
     name="corE8",
@@ -340,7 +340,7 @@ fedcom.theorem(
 fedcom.corollary(
     name="corE10",
     place="Section E.3, Corollary E.10",
-    claim=Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),
+    claim=rates(Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True)),
     when=[gamma >= sqrt(m * tau)],
     given=[smooth, *compression, convex],
     rests_on=["thmE9"],
