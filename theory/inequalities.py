@@ -27,7 +27,8 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.notation import Bregman, Grad, Inner, Norm, Value
 from fedtheory.theory.printing import plain
-from fedtheory.theory.proofs.parametric import certificate, follows, fraction
+from fedtheory.theory.proofs.linear import fraction
+from fedtheory.theory.proofs.parametric import certificate, follows
 from fedtheory.theory.proofs.tight import NotSolved, Programme, Unbounded, tight, violation
 from fedtheory.theory.proofs.vectors import convex, point, quadratic_form, smooth_convex
 from fedtheory.theory.statement import Status, Verdict
@@ -401,7 +402,7 @@ class OnTheLine:
 def value_at(e: sympy.Expr, known: Mapping[sympy.Symbol, Any]) -> Any:
     """An expression on the line, in floating point or in fractions; `known` has functions, points and constants."""
     if isinstance(e, sympy.Rational):
-        return Fraction(int(e.p), int(e.q))
+        return fraction(e)
     if isinstance(e, sympy.Symbol):
         return known[e]
     if isinstance(e, sympy.Add | sympy.Mul | Inner):

@@ -39,7 +39,6 @@ def verdict_of(family: str, witness: Witness) -> Verdict:
     return Verdict(Status.TESTED, family)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Numbers and places
 
 
@@ -90,7 +89,6 @@ def pivot(table: Iterable[Row], outer: Sequence[str], inner: str, value: str) ->
     return found
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Sentences
 
 Cells = Mapping[tuple[str, str], Row]  # (column, method) -> cell

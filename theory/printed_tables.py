@@ -131,7 +131,6 @@ def _word(text: str) -> str | float:
     return float(text) if re.fullmatch(NUMBER, text) else text
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables in the printed layout
 
 

@@ -283,6 +283,15 @@ def circular(where: Mapping[sympy.Symbol, sympy.Expr]) -> list[str]:
     return sorted(s.name for s in left)
 
 
+def other_terms(claim: Bound | Order, values: Mapping[str, Any]) -> Bound | Order:
+    """The claim with other values of terms, by their names.  Raises UnknownName for a term that it does not have."""
+    names = [t.name for t in claim.terms]
+    for name in values:
+        if name not in names:
+            raise unknown("term", name, names)
+    return replace(claim, terms=tuple(Term(t.name, sympy.sympify(values.get(t.name, t.value))) for t in claim.terms))
+
+
 @dataclass(frozen=True)
 class Application:
     """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's symbols.
@@ -381,12 +390,7 @@ class Statement:
         """
         if not isinstance(self.claim, Bound):
             raise ValueError(f"{self.id} has no terms: expected a bound")
-        names = [t.name for t in self.claim.terms]
-        for name in terms:
-            if name not in names:
-                raise unknown("term", name, names)
-        new = tuple(Term(t.name, sympy.sympify(terms.get(t.name, t.value))) for t in self.claim.terms)
-        return self.with_claim(replace(self.claim, terms=new))
+        return self.with_claim(other_terms(self.claim, terms))
 
     def with_claim(self, claim: Claim) -> Statement:
         """The same statement with another claim.  Tests use it to make a sharper claim, which a check must refute."""
@@ -541,6 +545,9 @@ class Finding:
 
 
 Conditions: TypeAlias = "Relational | Iterable[Relational | Condition]"  # one, or several
+NewClaim: TypeAlias = (
+    "Claim | Mapping[str, sympy.Expr] | None"  # another one, other values of terms, or the printed one
+)
 
 
 def _conditions(when: Conditions) -> tuple[Condition, ...]:
@@ -586,6 +593,16 @@ def lower_order(quantity: sympy.Expr, **terms: Any) -> Order:
     return Order(quantity, _terms(terms), lower=True)
 
 
+def relations(*each: Any, words: str = "", parts: tuple[tuple[str, sympy.Expr], ...] = ()) -> Relations:
+    """These relations, and what they say in words."""
+    return Relations(each, words, parts)
+
+
+def rates(*each: Rate) -> Rates:
+    """These rates."""
+    return Rates(each)
+
+
 def implied(relation: Relational, why: str) -> Condition:
     """A condition that the paper does not print but that its assumptions imply, such as mu <= L."""
     return Condition(relation, why)
@@ -620,7 +637,7 @@ class About(TypedDict, total=False):
     given: Iterable[Any]
     rests_on: Iterable[str | Statement]
     applies: Application | None
-    also: Iterable[Claim]
+    also: Claim | Iterable[Claim]
     note: str
     reads: Mapping[str, sympy.Expr]
     gives: Mapping[StrEnum, tuple[Any, ...]]
@@ -710,7 +727,7 @@ class Paper:
         assumes: Iterable[Statement] = (),
         rests_on: Iterable[str | Statement] = (),
         applies: Application | None = None,
-        also: Iterable[Claim] = (),
+        also: Claim | Iterable[Claim] = (),
         note: str = "",
         reads: Mapping[str, sympy.Expr] | None = None,
         gives: Mapping[StrEnum, tuple[Any, ...]] | None = None,
@@ -742,7 +759,7 @@ class Paper:
             assumes=tuple(a.id for a in assumes),
             rests_on=tuple(r.id if isinstance(r, Statement) else f"{self.name}.{r}" for r in rests_on),
             applies=applies,
-            also=tuple(also),
+            also=(also,) if isinstance(also, Claim) else tuple(also),
             note=note,
             reads=dict(reads or {}),
             gives={name: tuple(map(sympy.sympify, constants)) for name, constants in (gives or {}).items()},
@@ -777,30 +794,33 @@ class Paper:
     bound, order, table, claim = _of("bound"), _of("order"), _of("table"), _of("claim")
     algorithm, partition = _of("algorithm"), _of("partition")
 
-    def correct(self, name: str, claim: Claim | None = None, suffix: str = "corrected", **changed: Any) -> Statement:
+    def correct(self, name: str, claim: NewClaim = None, suffix: str = "corrected", **changed: Any) -> Statement:
         """Declare the corrected form of a printed statement, as `name.corrected`; all other fields stay as printed.
 
+        claim    or other values of terms of the printed bound or order, by their names
         changed  any of kind, when, where, given, rests_on, applies, also, note, as in `state`
         """
         new = self._form(name, claim, suffix, changed)
         self.statements[new.id] = replace(new, corrects=f"{self.name}.{name}")
         return self.statements[new.id]
 
-    def sharpen(self, name: str, claim: Claim | None = None, suffix: str = "sharp", **changed: Any) -> Statement:
+    def sharpen(self, name: str, claim: NewClaim = None, suffix: str = "sharp", **changed: Any) -> Statement:
         """Declare a sharper form of a statement, printed or corrected, as `name.sharp`: better constants, fewer conditions.
 
-        changed  as for `correct`
+        claim, changed  as for `correct`
         """
         new = self._form(name, claim, suffix, changed)
         self.statements[new.id] = replace(new, sharpens=f"{self.name}.{name}")
         return self.statements[new.id]
 
-    def _form(self, name: str, claim: Claim | None, suffix: str, changed: Mapping[str, Any]) -> Statement:
+    def _form(self, name: str, claim: NewClaim, suffix: str, changed: Mapping[str, Any]) -> Statement:
         """Declare another form of a printed statement; what is not changed stays as printed."""
         printed = self.statements[f"{self.name}.{name}"]
         kept = ("when", "where", "applies", "also", "reads", "gives")
         about = {field: getattr(printed, field) for field in kept} | dict(changed)
         kind = about.pop("kind", printed.kind)
+        if isinstance(claim, Mapping):
+            claim = other_terms(cast("Bound | Order", printed.claim), claim)
         new = self.state(kind, claim or printed.claim, f"{name}.{suffix}", printed.place, **about)
         fields = {"given": "assumes", "rests_on": "rests_on"}
         return replace(new, **{field: getattr(printed, field) for key, field in fields.items() if key not in changed})

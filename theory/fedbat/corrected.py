@@ -11,19 +11,10 @@ from sympy import Le, Max, exp, sqrt
 
 from fedtheory.theory.fedbat import algorithms
 from fedtheory.theory.fedbat.lemmas import curved, shares, small
-from fedtheory.theory.fedbat.setting import (
-    binarised_sq_x,
-    bounded_x,
-    independent,
-    lipschitz,
-    noisy_x,
-    smooth,
-    strongly_convex,
-)
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
 from fedtheory.theory.notation import Value, equal
-from fedtheory.theory.statement import Relations, X, at_most, implied
+from fedtheory.theory.statement import Relations, X, at_most, implied, relations
 
 # ------------------------------------------------------------------------------------------- the operator, Algorithm 1
 
@@ -31,13 +22,11 @@ _S_s = fedbat.symbols["S_s"].sympy
 
 fedbat.correct(
     "eq14",
-    Relations(
-        (
-            equal(m_next, m_s - eta_t * by_m),
-            equal(alpha_next, alpha_s * exp(-(rho**2) * eta_t * alpha_s * by_alpha)),
-            equal(m_hat_next, Value(_S_s, m_next)),
-        ),
-        "a step at the binarised update; alpha_e of (10) is what is learned, by the chain rule",
+    relations(
+        equal(m_next, m_s - eta_t * by_m),
+        equal(alpha_next, alpha_s * exp(-(rho**2) * eta_t * alpha_s * by_alpha)),
+        equal(m_hat_next, Value(_S_s, m_next)),
+        words="a step at the binarised update; alpha_e of (10) is what is learned, by the chain rule",
     ),
     reads={"rho": 1 / X},
     note="alpha_e has no dimension, but eta has one; rho^2 makes up for the difference.",
@@ -61,30 +50,25 @@ fedbat.correct("eq44", given=[noisy_x, independent], also=[])
 fedbat.correct(
     "eq38",
     at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=C),
-    also=[
-        Relations(
-            (Le(A_1, Delta_t + _before - mu * eta_t * x_star_sq), equal(-x_star_sq, -spread_x - Delta_t)),
-            "in between; the equality after summing over the clients",
-        )
-    ],
+    also=relations(
+        Le(A_1, Delta_t + _before - mu * eta_t * x_star_sq),
+        equal(-x_star_sq, -spread_x - Delta_t),
+        words="in between; the equality after summing over the clients",
+    ),
 )
 _first41 = gamma_t * (eta_t * L * local_gap_bar + spread_x / (2 * eta_t)) - gamma_t * gap_t + 4 * L * eta_t**2 * Gamma
 fedbat.correct(
     "eq41",
-    also=[
-        Relations(
-            (
-                Le(C, _first41),
-                equal(
-                    _first41,
-                    gamma_t * (eta_t * L - 1) * gap_t
-                    + (4 * L * eta_t**2 + gamma_t * eta_t * L) * Gamma
-                    + gamma_t / (2 * eta_t) * spread_x,
-                ),
-            ),
-            "in between",
-        )
-    ],
+    also=relations(
+        Le(C, _first41),
+        equal(
+            _first41,
+            gamma_t * (eta_t * L - 1) * gap_t
+            + (4 * L * eta_t**2 + gamma_t * eta_t * L) * Gamma
+            + gamma_t / (2 * eta_t) * spread_x,
+        ),
+        words="in between",
+    ),
 )
 fedbat.correct(
     "eq46",
@@ -92,21 +76,17 @@ fedbat.correct(
     when=_falling,
     given=[bounded_x],
     rests_on=["eq47.corrected"],
-    also=[
-        Relations(
-            (
-                Le(spread_w, moved_sq),
-                Le(moved_sq, steps_mean),
-                Le(steps_mean, eta_start**2 * (tau - 1) ** 2 * G**2),
-            ),
-            "in between",
-        )
-    ],
+    also=relations(
+        Le(spread_w, moved_sq),
+        Le(moved_sq, steps_mean),
+        Le(steps_mean, eta_start**2 * (tau - 1) ** 2 * G**2),
+        words="in between",
+    ),
 )
 fedbat.correct(
     "eq47",
     at_most(moved_k_sq, steps=(t - t_0) * steps_sq),
-    also=[Relations((equal(moved_k_sq, steps_sum), Le(steps_sum, (t - t_0) * steps_sq)), "in between")],
+    also=relations(equal(moved_k_sq, steps_sum), Le(steps_sum, (t - t_0) * steps_sq), words="in between"),
 )
 fedbat.correct(
     "eq48",
@@ -121,7 +101,6 @@ fedbat.correct(
     when=[*_falling, *shares],
     given=[bounded_x, binarised_sq_x],
     rests_on=["c1.t0", "eq47.corrected"],
-    also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )
 fedbat.correct(
     "lemma3",
@@ -168,12 +147,12 @@ fedbat.correct(
 
 fedbat.correct(
     "d1.sync",
-    Relations((equal(n_last, R), Le(R * tau, n_last * tau, evaluate=False)), "n = 1, 2, ..., R"),
+    relations(equal(n_last, R), Le(R * tau, n_last * tau, evaluate=False), words="n = 1, 2, ..., R"),
 )
 _update = fedbat.statements["fedbat.d1.update"].claim_of(Relations)
 fedbat.correct(
     "d1.update",
-    Relations((*_update.relations[:3], _update.relations[4]), "the third where t+1 is no step of synchronisation"),
+    relations(*_update.relations[:3], _update.relations[4], words="the third where t+1 is no step of synchronisation"),
     rests_on=["d1.sync.corrected", "setting_theory"],
 )
 fedbat.correct(
@@ -182,7 +161,7 @@ fedbat.correct(
     when=[*_falling, *chosen],
     given=[bounded_x, binarised_sq_x, balanced],
     rests_on=["eq50.corrected"],
-    also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, q**2 * eta_start**2 * tau**2 * G**2 / K)), "in between")],
+    also=relations(equal(A_bin, A_1_parts), Le(A_1_parts, q**2 * eta_start**2 * tau**2 * G**2 / K), words="in between"),
 )
 fedbat.correct(
     "eq64",

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum
 
-from fedtheory.theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.fedbat.theorems import B_full, alone, divergence, shift
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Condition, Relations, Words, at_most, equal_to, implied
+from fedtheory.theory.statement import Condition, Words, at_most, equal_to, implied, relations
 
 _half = Rational(1, 2)
 _p, _F, _g, _x, _w, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, g_i, x_i, w_all, v_i))
@@ -27,29 +26,26 @@ fedbat.definition(
 fedbat.definition(
     name="c1.update",
     place="Appendix C.1, (17) to (19)",
-    claim=Relations(
-        (
-            equal(v_k, w_k - eta_t * g_k),
-            equal(x_k, Value(S_m, w_k)),
-            equal(w_k_next, v_k),
-            equal(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
-        ),
-        "g_k a stochastic gradient at x_k; the third where t+1 is no step of synchronisation, the fourth where it is one",
+    claim=relations(
+        equal(v_k, w_k - eta_t * g_k),
+        equal(x_k, Value(S_m, w_k)),
+        equal(w_k_next, v_k),
+        equal(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
+        words="g_k a stochastic gradient at x_k; the third where t+1 is no step of synchronisation, the fourth where it "
+        "is one",
     ),
     rests_on=["c1.sync", "setting_theory"],
 )
 virtual = fedbat.definition(
     name="c1.virtual",
     place="Appendix C.1",
-    claim=Relations(
-        (
-            equal(w_bar, Sum(_p[k] * _w[k], (k, 1, N))),
-            equal(g_bar, Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
-            equal(g_t, Sum(_p[k] * _g[k], (k, 1, N))),
-            equal(v_bar, Sum(_p[k] * _v[k], (k, 1, N))),
-            equal(v_bar, w_bar - eta_t * g_t),
-        ),
-        "and E g_t = gbar_t",
+    claim=relations(
+        equal(w_bar, Sum(_p[k] * _w[k], (k, 1, N))),
+        equal(g_bar, Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
+        equal(g_t, Sum(_p[k] * _g[k], (k, 1, N))),
+        equal(v_bar, Sum(_p[k] * _v[k], (k, 1, N))),
+        equal(v_bar, w_bar - eta_t * g_t),
+        words="and E g_t = gbar_t",
     ),
     rests_on=["c1.update"],
     gives={Property.UNBIASED: ()},
@@ -58,13 +54,11 @@ fedbat.background = (*fedbat.background, virtual)
 fedbat.inequality(
     name="c1.t0",
     place="Appendix C.1",
-    claim=Relations(
-        (
-            equal(Value(S_m, w_k), Value(S, w_k - w_bar_0) + w_bar_0),
-            equal(E(Value(S_m, w_k)), w_k),
-            Le(E(Norm(Value(S_m, w_k) - w_k) ** 2), q**2 * Norm(w_k - w_bar_0) ** 2),
-        ),
-        "for any t there is t_0 <= t with t - t_0 <= tau - 1 at which all clients have the same parameters",
+    claim=relations(
+        equal(Value(S_m, w_k), Value(S, w_k - w_bar_0) + w_bar_0),
+        equal(E(Value(S_m, w_k)), w_k),
+        Le(E(Norm(Value(S_m, w_k) - w_k) ** 2), q**2 * Norm(w_k - w_bar_0) ** 2),
+        words="for any t there is t_0 <= t with t - t_0 <= tau - 1 at which all clients have the same parameters",
     ),
     given=[binarised],
     rests_on=["c1.update", "setting_theory"],
@@ -158,19 +152,18 @@ recursion = fedbat.assumption(
     when=[implied(t >= 1, "from t = 1 on")],
     note="The assumption of the induction: the recursion (25), or (57), for every t >= 1, with its B.",
 )
-fedbat.step(name="eq27",
+_noise27 = beta**2 * B / (t + gamma) ** 2
+_first27 = (1 - beta * mu / (t + gamma)) * v / (t + gamma) + _noise27
+_second27 = (t + gamma - 1) / (t + gamma) ** 2 * v + _noise27 - (beta * mu - 1) / (t + gamma) ** 2 * v
+_largest = Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1)  # the v of (29)
+fedbat.step(
+    name="eq27",
     place="Appendix C.3, (27)",
-    claim=Relations(
-        (
-            Le((1 - eta_of * mu) * Delta_t + eta_of**2 * B, (1 - beta * mu / (t + gamma)) * v / (t + gamma)
-               + beta**2 * B / (t + gamma) ** 2),
-            equal((1 - beta * mu / (t + gamma)) * v / (t + gamma) + beta**2 * B / (t + gamma) ** 2,
-               (t + gamma - 1) / (t + gamma) ** 2 * v + beta**2 * B / (t + gamma) ** 2
-               - (beta * mu - 1) / (t + gamma) ** 2 * v),
-            Le((t + gamma - 1) / (t + gamma) ** 2 * v + beta**2 * B / (t + gamma) ** 2
-               - (beta * mu - 1) / (t + gamma) ** 2 * v, v / (t + gamma + 1)),
-        ),
-        "the induction from Delta_t <= v/(t+gamma) to Delta_{t+1} <= v/(t+gamma+1)",
+    claim=relations(
+        Le((1 - eta_of * mu) * Delta_t + eta_of**2 * B, _first27),
+        equal(_first27, _second27),
+        Le(_second27, v / (t + gamma + 1)),
+        words="the induction from Delta_t <= v/(t+gamma) to Delta_{t+1} <= v/(t+gamma+1)",
     ),
     when=[
         beta > 1 / mu,
@@ -181,10 +174,12 @@ fedbat.step(name="eq27",
         curved,
     ],
     rests_on=["eq25"],
-    also=[Relations((Le((gamma + 1) * Delta_1 / (1 + gamma), Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1)
-                        / (1 + gamma)),
-                     equal(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L))), "t = 1; and min{1/mu, 1/(4L)} = 1/(4L)")],
-)  # fmt: skip
+    also=relations(
+        Le((gamma + 1) * Delta_1 / (1 + gamma), _largest / (1 + gamma)),
+        equal(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L)),
+        words="t = 1; and min{1/mu, 1/(4L)} = 1/(4L)",
+    ),
+)
 fedbat.step(
     name="eq28",
     place="Appendix C.3, (28)",
@@ -192,14 +187,15 @@ fedbat.step(
     when=[Condition(Delta_t <= v / (t + gamma), "(27)")],
     given=[smooth],
     rests_on=["eq27"],
-    also=[Relations((Le(gap_t, L / 2 * Delta_t), Le(L / 2 * Delta_t, L / 2 * v / (gamma + t))), "in between")],
+    also=relations(Le(gap_t, L / 2 * Delta_t), Le(L / 2 * Delta_t, L / 2 * v / (gamma + t)), words="in between"),
 )
 fedbat.step(
     name="eq29.choice",
     place="Appendix C.3, before (29)",
-    claim=Relations(
-        (eta_t <= 2 * eta_later, eta_first <= 1 / (4 * L)),
-        "with beta = 2/mu and gamma = max{8 L/mu, tau} - 1, for t >= 1",
+    claim=relations(
+        eta_t <= 2 * eta_later,
+        eta_first <= 1 / (4 * L),
+        words="with beta = 2/mu and gamma = max{8 L/mu, tau} - 1, for t >= 1",
     ),
     when=[implied(t >= 1, "t >= 1"), curved],
     where={
@@ -212,24 +208,15 @@ fedbat.step(
 fedbat.step(
     name="eq29",
     place="Appendix C.3, (29)",
-    claim=at_most(
-        Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1), noise=4 * B / mu**2, start=(gamma + 1) * Delta_1
-    ),
+    claim=at_most(_largest, noise=4 * B / mu**2, start=(gamma + 1) * Delta_1),
     where={beta: 2 / mu},
     rests_on=["eq29.choice"],
-    also=[
-        Relations(
-            (
-                Le(
-                    Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1),
-                    beta**2 * B / (beta * mu - 1) + (gamma + 1) * Delta_1,
-                ),
-            ),
-            "in between",
-        )
-    ],
+    also=relations(
+        Le(_largest, beta**2 * B / (beta * mu - 1) + (gamma + 1) * Delta_1),
+        words="in between",
+    ),
 )
-fedbat.step(
+last_step = fedbat.step(
     name="eq30",
     place="Appendix C.3, (30)",
     claim=at_most(
@@ -259,7 +246,7 @@ fedbat.step(
 fedbat.step(
     name="eq33",
     place="Appendix C.4, (33)",
-    claim=Relations((Le(Norm(Grad(F_k, x_k)) ** 2, 2 * L * (Value(F_k, x_k) - F_k_star)),), "for every client"),
+    claim=relations(Le(Norm(Grad(F_k, x_k)) ** 2, 2 * L * (Value(F_k, x_k) - F_k_star)), words="for every client"),
     given=[smooth],
 )
 fedbat.step(
@@ -269,15 +256,11 @@ fedbat.step(
     where={B_2: eta_t**2 * gbar_sq},
     given=[smooth],
     rests_on=["eq33"],
-    also=[
-        Relations(
-            (
-                Le(eta_t**2 * gbar_sq, eta_t**2 * grads_x_sq),
-                Le(eta_t**2 * grads_x_sq, 2 * L * eta_t**2 * local_gap),
-            ),
-            "in between",
-        )
-    ],
+    also=relations(
+        Le(eta_t**2 * gbar_sq, eta_t**2 * grads_x_sq),
+        Le(eta_t**2 * grads_x_sq, 2 * L * eta_t**2 * local_gap),
+        words="in between",
+    ),
 )
 fedbat.step(
     name="eq35",
@@ -288,27 +271,23 @@ fedbat.step(
 fedbat.step(
     name="eq36",
     place="Appendix C.4, (36)",
-    claim=Relations(
-        (
-            Le(
-                -2 * Inner(w_bar - x_k, Grad(F_k, x_k)),
-                Norm(w_bar - x_k) ** 2 / eta_t + eta_t * Norm(Grad(F_k, x_k)) ** 2,
-            ),
+    claim=relations(
+        Le(
+            -2 * Inner(w_bar - x_k, Grad(F_k, x_k)),
+            Norm(w_bar - x_k) ** 2 / eta_t + eta_t * Norm(Grad(F_k, x_k)) ** 2,
         ),
-        "Cauchy-Schwarz and AM-GM, for every client",
+        words="Cauchy-Schwarz and AM-GM, for every client",
     ),
 )
 fedbat.step(
     name="eq37",
     place="Appendix C.4, (37)",
-    claim=Relations(
-        (
-            Le(
-                -Inner(x_k - w_star, Grad(F_k, x_k)),
-                -(Value(F_k, x_k) - Value(F_k, w_star)) - mu / 2 * Norm(x_k - w_star) ** 2,
-            ),
+    claim=relations(
+        Le(
+            -Inner(x_k - w_star, Grad(F_k, x_k)),
+            -(Value(F_k, x_k) - Value(F_k, w_star)) - mu / 2 * Norm(x_k - w_star) ** 2,
         ),
-        "for every client",
+        words="for every client",
     ),
     given=[strongly_convex],
 )
@@ -320,24 +299,20 @@ fedbat.step(
     where={C: _C},
     given=[smooth, strongly_convex],
     rests_on=["eq32", "eq33", "eq34", "eq35", "eq36", "eq37"],
-    also=[
-        Relations(
-            (
-                Le(
-                    A_1,
-                    Delta_t
-                    + 2 * L * eta_t**2 * local_gap
-                    + spread_x
-                    + eta_t**2 * grads_x_sq
-                    - 2 * eta_t * star_gap
-                    - mu * eta_t * x_star_sq,
-                ),
-                equal(-x_star_k, -spread_k - Delta_t),
-                Le(-x_star_k, -Delta_t),
-            ),
-            "in between; the last two for every client",
-        )
-    ],
+    also=relations(
+        Le(
+            A_1,
+            Delta_t
+            + 2 * L * eta_t**2 * local_gap
+            + spread_x
+            + eta_t**2 * grads_x_sq
+            - 2 * eta_t * star_gap
+            - mu * eta_t * x_star_sq,
+        ),
+        equal(-x_star_k, -spread_k - Delta_t),
+        Le(-x_star_k, -Delta_t),
+        words="in between; the last two for every client",
+    ),
     note="In print there is a tau before C.",
 )
 fedbat.step(
@@ -346,32 +321,26 @@ fedbat.step(
     claim=equal_to(C, below=D, heterogeneity=4 * L * eta_t**2 * Gamma),
     when=[small],
     where={gamma_t: 2 * eta_t * (1 - 2 * L * eta_t), C: _C, D: -gamma_t * global_gap},
-    also=[
-        Relations(
-            (
-                equal(C, -2 * eta_t * (1 - 2 * L * eta_t) * local_gap + 2 * eta_t * star_own),
-                equal(C, -gamma_t * global_gap + (2 * eta_t - gamma_t) * Gamma),
-                Le(eta_t, gamma_t),
-                Le(gamma_t, 2 * eta_t),
-            ),
-            "in between, and what gamma_t is",
-        )
-    ],
+    also=relations(
+        equal(C, -2 * eta_t * (1 - 2 * L * eta_t) * local_gap + 2 * eta_t * star_own),
+        equal(C, -gamma_t * global_gap + (2 * eta_t - gamma_t) * Gamma),
+        Le(eta_t, gamma_t),
+        Le(gamma_t, 2 * eta_t),
+        words="in between, and what gamma_t is",
+    ),
     rests_on=["def.Gamma"],
 )
 fedbat.step(
     name="eq40",
     place="Appendix C.4, (40)",
-    claim=Relations(
-        (
-            Ge(global_gap, inner_bar + gap_t),
-            Ge(inner_bar + gap_t, -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t),
-            Ge(
-                -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t,
-                -(eta_t * L * local_gap_bar + spread_x / (2 * eta_t)) + gap_t,
-            ),
+    claim=relations(
+        Ge(global_gap, inner_bar + gap_t),
+        Ge(inner_bar + gap_t, -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t),
+        Ge(
+            -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t,
+            -(eta_t * L * local_gap_bar + spread_x / (2 * eta_t)) + gap_t,
         ),
-        "convexity, AM-GM, (33)",
+        words="convexity, AM-GM, (33)",
     ),
     given=[smooth, strongly_convex],
     rests_on=["eq33"],
@@ -390,19 +359,15 @@ fedbat.step(
     where={gamma_t: 2 * eta_t * (1 - 2 * L * eta_t), C: _C},
     given=[smooth, strongly_convex],
     rests_on=["eq39", "eq40"],
-    also=[
-        Relations(
-            (
-                equal(C, _first41),
-                equal(_first41, _second41),
-                Le(_second41, 6 * L * eta_t**2 * Gamma + spread_x),
-                Le(eta_t * L - 1, -Rational(3, 4)),
-                Le(4 * L * eta_t**2 + gamma_t * eta_t * L, 6 * eta_t**2 * L),
-                Le(gamma_t / (2 * eta_t), 1, evaluate=False),
-            ),
-            "in between, and the facts used",
-        )
-    ],
+    also=relations(
+        equal(C, _first41),
+        equal(_first41, _second41),
+        Le(_second41, 6 * L * eta_t**2 * Gamma + spread_x),
+        Le(eta_t * L - 1, -Rational(3, 4)),
+        Le(4 * L * eta_t**2 + gamma_t * eta_t * L, 6 * eta_t**2 * L),
+        Le(gamma_t / (2 * eta_t), 1, evaluate=False),
+        words="in between, and the facts used",
+    ),
 )
 fedbat.step(
     name="eq42",
@@ -423,7 +388,7 @@ fedbat.step(
     claim=at_most(noise_sq, noise=p_sq * sigma**2),
     when=shares,
     given=[noisy],
-    also=[Relations((equal(noise_sq, noise_w_sq), equal(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
+    also=relations(equal(noise_sq, noise_w_sq), equal(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)),
     note="The sums in between have the gradients at w_t^k, but g_t has those at x_t^k.",
 )
 fedbat.step(
@@ -440,16 +405,12 @@ fedbat.step(
     when=slow,
     given=[bounded],
     rests_on=["eq47"],
-    also=[
-        Relations(
-            (
-                Le(spread_w, moved_sq),
-                Le(moved_sq, steps_mean),
-                Le(steps_mean, eta_t**2 * (tau - 1) ** 2 * G**2),
-            ),
-            "in between",
-        )
-    ],
+    also=relations(
+        Le(spread_w, moved_sq),
+        Le(moved_sq, steps_mean),
+        Le(steps_mean, eta_t**2 * (tau - 1) ** 2 * G**2),
+        words="in between",
+    ),
     note="The fifth line has eta_t, but eta_{t_0} is meant; the sixth line makes up for it with the factor 4.",
 )
 fedbat.step(
@@ -457,7 +418,7 @@ fedbat.step(
     place="Appendix C.4, (47)",
     claim=at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
     when=[implied(t_0 <= t, "implied: t_0 is before t")],
-    also=[Relations((equal(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
+    also=relations(equal(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w), words="in between"),
     note="With gradients at w_t^k; the steps (17) have the gradients at x_t^k.",
 )
 fedbat.step(
@@ -467,7 +428,7 @@ fedbat.step(
     when=slow,
     given=[bounded, binarised],
     rests_on=["c1.t0", "eq46"],
-    also=[Relations((Le(binarised_sq, q**2 * moved_sq),), "in between")],
+    also=relations(Le(binarised_sq, q**2 * moved_sq), words="in between"),
 )
 fedbat.step(
     name="eq50",
@@ -476,5 +437,7 @@ fedbat.step(
     when=[*slow, *shares],
     given=[bounded, binarised],
     rests_on=["c1.t0", "eq47"],
-    also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
+    also=relations(
+        equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved), words="in between, where t+1 is in I_tau"
+    ),
 )

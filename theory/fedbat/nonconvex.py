@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum, sqrt
 
-from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth
-from fedtheory.theory.fedbat.symbols import *
-from fedtheory.theory.fedbat.theorems import balanced, chosen, divergence, sampled
+from fedtheory.theory.fedbat.setting import *
+from fedtheory.theory.fedbat.theorems import balanced, chosen, divergence, sampled, theorem3
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
-from fedtheory.theory.statement import Relations, at_most, equal_to, implied
+from fedtheory.theory.statement import at_most, equal_to, implied, relations
 
 _p, _F, _x, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, x_i, v_i))
 _step = {eta: 1 / (L * sqrt(T))}
@@ -16,25 +15,19 @@ _step = {eta: 1 / (L * sqrt(T))}
 fedbat.definition(
     name="e1.update",
     place="Appendix E.1, (66) to (68)",
-    claim=Relations(
-        (
-            equal(v_k, w_k - eta_t * g_k),
-            equal(x_k, Value(S_m, w_k)),
-            equal(w_k_next, v_k),
-            equal(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
-        ),
-        "as (17) to (19); and gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
+    claim=relations(
+        equal(v_k, w_k - eta_t * g_k),
+        equal(x_k, Value(S_m, w_k)),
+        equal(w_k_next, v_k),
+        equal(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
+        words="as (17) to (19); and gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
     ),
     rests_on=["c1.sync", "setting_theory"],
-    also=[
-        Relations(
-            (
-                equal(g_bar, Grad(F_fun, x_k)),
-                equal(Grad(F_fun, x_k), Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
-            ),
-            "gbar_t as printed",
-        )
-    ],
+    also=relations(
+        equal(g_bar, Grad(F_fun, x_k)),
+        equal(Grad(F_fun, x_k), Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
+        words="gbar_t as printed",
+    ),
     note="All clients take part in (68), but Theorem 3 samples them.  'E vbar_t = E wbar_t' is Lemma 5.",
 )
 _lemma7 = {
@@ -60,7 +53,7 @@ fedbat.step(
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))")],
     given=[smooth, noisy, balanced],
     rests_on=["lemma7"],
-    also=[Relations((Le((L * eta**2 - eta) / 2, 0),), "that the term is not positive")],
+    also=relations(Le((L * eta**2 - eta) / 2, 0), words="that the term is not positive"),
 )
 _rest71 = {
     "divergence": eta / 2 * L**2 * 4 * eta**2 * divergence,
@@ -91,12 +84,7 @@ fedbat.step(
 fedbat.step(
     name="eq73",
     place="Appendix E.3, (73)",
-    claim=at_most(
-        avg_step_grad_sq,
-        optimisation=2 * L * (f_gap + Gamma) / sqrt(T),
-        noise=(sigma**2 / N + 4 * sampled) / sqrt(T),
-        divergence=4 * divergence / T,
-    ),
+    claim=theorem3.claim,
     when=chosen,
     where=_step,
     given=[smooth, noisy, bounded, binarised, balanced],
@@ -106,14 +94,10 @@ fedbat.step(
 fedbat.step(
     name="eq74",
     place="Appendix E.4, (74)",
-    claim=Relations(
-        (
-            Le(
-                Value(F_fun, w_bar_next),
-                Value(F_fun, v_bar)
-                + Inner(Grad(F_fun, v_bar), w_bar_next - v_bar)
-                + L / 2 * Norm(w_bar_next - v_bar) ** 2,
-            ),
+    claim=relations(
+        Le(
+            Value(F_fun, w_bar_next),
+            Value(F_fun, v_bar) + Inner(Grad(F_fun, v_bar), w_bar_next - v_bar) + L / 2 * Norm(w_bar_next - v_bar) ** 2,
         )
     ),
     given=[smooth],
@@ -128,12 +112,10 @@ fedbat.step(
 fedbat.step(
     name="eq76",
     place="Appendix E.4, (76)",
-    claim=Relations(
-        (
-            Le(
-                Value(F_fun, w_bar - eta * g_t),
-                Value(F_fun, w_bar) - eta * Inner(Grad(F_fun, w_bar), g_t) + L * eta**2 / 2 * Norm(g_t) ** 2,
-            ),
+    claim=relations(
+        Le(
+            Value(F_fun, w_bar - eta * g_t),
+            Value(F_fun, w_bar) - eta * Inner(Grad(F_fun, w_bar), g_t) + L * eta**2 / 2 * Norm(g_t) ** 2,
         )
     ),
     given=[smooth],
@@ -149,7 +131,7 @@ fedbat.step(
     place="Appendix E.4, (78)",
     claim=at_most(apart_sq, divergence=L**2 * spread_x, noise=noise_sq),
     given=[smooth],
-    also=[Relations((equal(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x)), "in between")],
+    also=relations(equal(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x), words="in between"),
 )
 fedbat.step(
     name="eq79",

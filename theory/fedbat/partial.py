@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum
 
-from fedtheory.theory.fedbat.lemmas import curved, recursion, slow, small
-from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from fedtheory.theory.fedbat.symbols import *
-from fedtheory.theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
+from fedtheory.theory.fedbat.lemmas import curved, last_step, recursion, slow, small
+from fedtheory.theory.fedbat.setting import *
+from fedtheory.theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled
 from fedtheory.theory.notation import Value, equal
-from fedtheory.theory.statement import Relations, Words, at_most, equal_to, implied
+from fedtheory.theory.statement import Words, at_most, equal_to, relations
 
 _v, _v_old = (IndexedBase(symbol.name, real=True) for symbol in (v_i, v_old_i))
 constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t <= eta_{t+tau} as printed
@@ -18,8 +17,8 @@ _mean = Sum(Value(S_m, _v[k]), (k, 1, K)) / K
 fedbat.definition(
     name="d1.sync",
     place="Appendix D.1",
-    claim=Relations(
-        (equal(n_last, N), Le(R * tau, n_last * tau)), "I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"
+    claim=relations(
+        equal(n_last, N), Le(R * tau, n_last * tau), words="I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"
     ),
     note="(53) needs the second relation: the run of R rounds ends in I_tau.",
 )
@@ -31,20 +30,18 @@ fedbat.claim(
         "scheme is equivalent to the original."
     ),
     rests_on=["alg1"],
-    also=[Relations((equal(w_next, w_next_all),), "the model, from the same draws")],
+    also=relations(equal(w_next, w_next_all), words="the model, from the same draws"),
 )
 fedbat.definition(
     name="d1.update",
     place="Appendix D.1, (51) to (53)",
-    claim=Relations(
-        (
-            equal(v_k, w_k - eta_t * g_k),
-            equal(x_k, Value(S_m, w_k)),
-            equal(w_k_next, v_k),
-            equal(w_k_next, Sum(Value(S_m, _v_old[k]), (k, 1, K)) / K),
-            equal(w_k_next, _mean),
-        ),
-        "the third where t+1 is no step of synchronisation, the others where it is one; k counts the sampled clients",
+    claim=relations(
+        equal(v_k, w_k - eta_t * g_k),
+        equal(x_k, Value(S_m, w_k)),
+        equal(w_k_next, v_k),
+        equal(w_k_next, Sum(Value(S_m, _v_old[k]), (k, 1, K)) / K),
+        equal(w_k_next, _mean),
+        words="the third where t+1 is no step of synchronisation, the others where it is one; k counts the sampled clients",
     ),
     rests_on=["d1.sync", "setting_theory"],
     note="In (53) the last two are equal, with p_k = 1/N; the first has v_t^k, the second v_{t+1}^k.",
@@ -52,7 +49,7 @@ fedbat.definition(
 fedbat.lemma(
     name="lemma5",
     place="Appendix D.2, Lemma 5, (54), (60)",
-    claim=Relations((equal(w_mean, v_mean),)),
+    claim=relations(equal(w_mean, v_mean)),
     when=chosen,
     given=[balanced],
     rests_on=["d1.update", "setting_theory"],
@@ -93,11 +90,9 @@ fedbat.definition(name="eq58",
 fedbat.step(
     name="eq59",
     place="Appendix D.3, (59)",
-    claim=at_most(
-        gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
-    ),
-    when=[implied(t >= 1, "t >= 1"), curved],
-    where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
+    claim=last_step.claim,
+    when=last_step.when,
+    where=dict(last_step.where),
     given=[smooth, recursion],
     rests_on=["eq57", "eq28", "eq29"],
     note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  With the beta and "
@@ -117,7 +112,7 @@ fedbat.step(
     when=[*constant, *chosen],
     given=[bounded, binarised, balanced],
     rests_on=["eq50"],
-    also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
+    also=relations(equal(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K), words="in between"),
     note="The sum in between is over a random set; its expectation is meant.",
 )
 fedbat.step(

@@ -8,7 +8,7 @@ from fedtheory.theory.fedbat import algorithms
 from fedtheory.theory.fedbat.symbols import *
 from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import NUMBER, Relations, Words, X, equal_to, implied
+from fedtheory.theory.statement import NUMBER, Words, X, equal_to, implied, relations
 
 E = Expectation
 _p, _p_prime, _F, _F_star, _w, _m_hat = (
@@ -21,18 +21,20 @@ _update = IndexedBase("m_i", real=True)
 objective = fedbat.definition(
     name="eq1",
     place="Section 2, (1)",
-    claim=Relations(
-        (equal(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))), equal(Sum(_p[k], (k, 1, N)), 1)),
-        "the objective, p_k client k's share of the data",
+    claim=relations(
+        equal(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))),
+        equal(Sum(_p[k], (k, 1, N)), 1),
+        words="the objective, p_k client k's share of the data",
     ),
     gives={Property.WEIGHTS: ()},
 )
 fedbat.definition(
     name="eq2",
     place="Section 2, (2)",
-    claim=Relations(
-        (equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), equal(Sum(_p_prime[k], (k, 1, K)), 1)),
-        "K clients sampled at random, p'_k = p_k / sum of the sampled p_k",
+    claim=relations(
+        equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),
+        equal(Sum(_p_prime[k], (k, 1, K)), 1),
+        words="K clients sampled at random, p'_k = p_k / sum of the sampled p_k",
     ),
     note="k counts the sampled clients here.  If the p_k differ, the mean of the right side over the samples is not the "
     "mean over all clients.",
@@ -40,9 +42,10 @@ fedbat.definition(
 fedbat.definition(
     name="eq3",
     place="Section 2, (3)",
-    claim=Relations(
-        (equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))), equal(m_hat, alpha * sign_m)),
-        "the same with SignSGD; signs {-1, 1} are sent as {0, 1}, which compresses the uplink by a factor of 32",
+    claim=relations(
+        equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),
+        equal(m_hat, alpha * sign_m),
+        words="the same with SignSGD; signs {-1, 1} are sent as {0, 1}, which compresses the uplink by a factor of 32",
     ),
     rests_on=["eq2"],
 )
@@ -65,8 +68,8 @@ drawn = alpha * (2 * floor((alpha + x) / (2 * alpha) + zeta) - 1)
 fedbat.definition(
     name="eq6",
     place="Section 3.2, (6)",
-    claim=Relations(
-        (equal(S_value, Piecewise((alpha, x > alpha), (S_noisy, x >= -alpha), (-alpha, True))),), "for every entry"
+    claim=relations(
+        equal(S_value, Piecewise((alpha, x > alpha), (S_noisy, x >= -alpha), (-alpha, True))), words="for every entry"
     ),
     rests_on=["eq7"],
     note="One alpha for all entries of a layer.",
@@ -74,7 +77,7 @@ fedbat.definition(
 fedbat.definition(
     name="eq7",
     place="Section 3.2, (7)",
-    claim=Relations((equal(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
+    claim=relations(equal(S_noisy, drawn), words="zeta uniform in [0, 1); alpha or -alpha"),
     when=[implied(alpha > 0, "implied: alpha divides")],
     note="In floating point, the printed (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
 )
@@ -93,25 +96,23 @@ fedbat.definition(
 fedbat.identity(
     name="eq8",
     place="Section 3.2, (8)",
-    claim=Relations((equal(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
+    claim=relations(equal(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True)))),
     when=[implied(alpha > 0, "implied: alpha divides in (7)")],
     rests_on=["eq6", "eq7", "ste"],
 )
 fedbat.identity(
     name="eq9",
     place="Section 3.2, (9)",
-    claim=Relations(
-        (
-            equal(
-                S_by_alpha,
-                Piecewise(
-                    (1, x > alpha),
-                    (2 * floor((alpha + x) / (2 * alpha) + zeta) - (x + alpha) / alpha, x >= -alpha),
-                    (-1, True),
-                ),
+    claim=relations(
+        equal(
+            S_by_alpha,
+            Piecewise(
+                (1, x > alpha),
+                (2 * floor((alpha + x) / (2 * alpha) + zeta) - (x + alpha) / alpha, x >= -alpha),
+                (-1, True),
             ),
         ),
-        "summed over the entries of a layer, which share alpha",
+        words="summed over the entries of a layer, which share alpha",
     ),
     when=[implied(alpha > 0, "implied: alpha divides")],
     rests_on=["eq6", "eq7", "ste"],
@@ -119,7 +120,9 @@ fedbat.identity(
 fedbat.definition(
     name="eq10",
     place="Section 3.2, (10)",
-    claim=Relations((equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
+    claim=relations(
+        equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0), words="to restrict alpha to be positive"
+    ),
     when=[implied(alpha_prime > 0, "implied: the initial value of a positive step size")],
     note="(13) sets alpha', and gives 0 for a layer whose update is 0; this is an error of Algorithm 1.",
 )
@@ -129,34 +132,32 @@ fedbat.definition(
 fedbat.definition(
     name="eq11",
     place="Section 3.3, (11)",
-    claim=Relations(
-        (equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"
+    claim=relations(
+        equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))), words="layer by layer; mhat = alpha mbar"
     ),
     rests_on=["eq2"],
 )
 fedbat.definition(
     name="eq12",
     place="Section 3.3, (12)",
-    claim=Relations((equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
+    claim=relations(equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)), words="a step at full precision"),
     note="w_t^k in (12) and (14) is the global model w_t, which the client has loaded (line 11).",
 )
 fedbat.definition(
     name="eq13",
     place="Section 3.3, (13)",
-    claim=Relations(
-        (equal(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), equal(alpha_e, 0)), "for every layer"
+    claim=relations(
+        equal(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), equal(alpha_e, 0), words="for every layer"
     ),
 )
 fedbat.definition(
     name="eq14",
     place="Section 3.3, (14)",
-    claim=Relations(
-        (
-            equal(m_next, m_s - eta_t * by_m),
-            equal(alpha_next, alpha_s - eta_t * by_alpha),
-            equal(m_hat_next, Value(S_s, m_next)),
-        ),
-        "a step at the binarised update, derivatives by (8) and (9)",
+    claim=relations(
+        equal(m_next, m_s - eta_t * by_m),
+        equal(alpha_next, alpha_s - eta_t * by_alpha),
+        equal(m_hat_next, Value(S_s, m_next)),
+        words="a step at the binarised update, derivatives by (8) and (9)",
     ),
     rests_on=["eq6", "eq8", "eq9", "eq10"],
 )
@@ -172,9 +173,9 @@ fedbat.algorithm(name="alg1",
 unbiased = fedbat.setting(
     name="setting_theory",
     place="Section 4",
-    claim=Relations(
-        (equal(E(Value(S, x_vec)), x_vec),),
-        "no warm-up, phi = 0, and alpha = ||m||_inf in each step, to ensure the unbiased property of S",
+    claim=relations(
+        equal(E(Value(S, x_vec)), x_vec),
+        words="no warm-up, phi = 0, and alpha = ||m||_inf in each step, to ensure the unbiased property of S",
     ),
     rests_on=["eq6"],
     gives={Property.UNBIASED_BINARISATION: ()},
@@ -182,9 +183,10 @@ unbiased = fedbat.setting(
 minima = fedbat.definition(
     name="def.Gamma",
     place="Section 4, notations",
-    claim=Relations(
-        (equal(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))), Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N)))),
-        "the heterogeneity of the data; (41) uses that it is not negative",
+    claim=relations(
+        equal(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))),
+        Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N))),
+        words="the heterogeneity of the data; (41) uses that it is not negative",
     ),
     note="F* and F_k* are the minimum values of F and F_k.",
     gives={Property.BOUNDED_BELOW: (), Property.CLIENTS_BOUNDED_BELOW: (), Property.MINIMISER: ()},
@@ -195,7 +197,7 @@ _taylor = Value(F_k, w) + Inner(u - w, Grad(F_k, w))
 smooth = fedbat.assumption(
     name="assump1",
     place="Section 4, Assumption 1",
-    claim=Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
+    claim=relations(Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2), words="for w and v, every client"),
     note="The formula bounds F_k from above only; a Lipschitz gradient, the meaning of 'L-smooth', bounds it from below, "
     "too.  For non-convex F_k, (78) needs both bounds.",
     gives={Property.SMOOTH_ABOVE: (L,)},
@@ -203,15 +205,15 @@ smooth = fedbat.assumption(
 strongly_convex = fedbat.assumption(
     name="assump2",
     place="Section 4, Assumption 2",
-    claim=Relations((Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2),), "for all w and v, every client"),
+    claim=relations(Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2), words="for all w and v, every client"),
     note="Printed 'u-strongly convex'.",
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 noisy = fedbat.assumption(
     name="assump3",
     place="Section 4, Assumption 3",
-    claim=Relations(
-        (equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"
+    claim=relations(
+        equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2), words="for every client"
     ),
     note="It is not printed that the mean is the gradient; it follows, because samples are drawn uniformly at random.",
     gives={Property.VARIANCE_ELSEWHERE: (sigma,)},
@@ -219,20 +221,20 @@ noisy = fedbat.assumption(
 bounded = fedbat.assumption(
     name="assump4",
     place="Section 4, Assumption 4",
-    claim=Relations((Le(E(Norm(g_w) ** 2), G**2),), "for every client and t = 1, ..., T"),
+    claim=relations(Le(E(Norm(g_w) ** 2), G**2), words="for every client and t = 1, ..., T"),
     gives={Property.BOUNDED_GRADIENT_ELSEWHERE: (G,)},
 )
 binarised = fedbat.assumption(
     name="assump5",
     place="Section 4, Assumption 5",
-    claim=Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
+    claim=relations(Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)), words="for every x"),
     note="The paper calls it the variance and uses it as a variance (C.1), but prints a first moment.",
     gives={Property.BINARISATION_FIRST_MOMENT: (q,)},
 )
 fedbat.inequality(
     name="assump5.error",
     place="Section 4, Assumption 5, left side with alpha = ||x||_inf",
-    claim=Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x, q = sqrt(d - 1)"),
+    claim=relations(Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)), words="for every x, q = sqrt(d - 1)"),
     rests_on=["setting_theory"],
     note="q is not printed: sqrt(d - 1) is its exact value for this operator.",
 )
@@ -248,9 +250,9 @@ fedbat.identity(
 fedbat.claim(
     name="assump5.claim",
     place="Section 4",
-    claim=Relations(
-        (Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),),
-        "satisfied by the binarisation operator S as defined in (6), among many compression schemes",
+    claim=relations(
+        Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),
+        words="satisfied by the binarisation operator S as defined in (6), among many compression schemes",
     ),
     rests_on=["assump5", "eq6", "setting_theory"],
     note="Read with the step size that Section 4 sets before it, alpha = ||x||_inf, and q = sqrt(d - 1), which is not "
@@ -262,19 +264,21 @@ fedbat.claim(
 
 lipschitz = fedbat.correct(
     "assump1",
-    Relations((Le(Norm(Grad(F_k, u) - Grad(F_k, w)), L * Norm(u - w)),), "for all w and v, every client"),
+    relations(Le(Norm(Grad(F_k, u) - Grad(F_k, w)), L * Norm(u - w)), words="for all w and v, every client"),
     note="From both sides.",
     gives={Property.SMOOTH: (L,)},
 )
 noisy_x = fedbat.correct(
     "assump3",
-    Relations((equal(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
+    relations(
+        equal(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2), words="for every client"
+    ),
     note="At the binarised parameters, where the algorithm takes its gradients; given everything that was drawn before.",
     gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 independent = fedbat.correct(
     "assump3",
-    Relations((equal(noise_sq, noise_x_sum),), "the clients draw their mini-batches independently of each other"),
+    relations(equal(noise_sq, noise_x_sum), words="the clients draw their mini-batches independently of each other"),
     suffix="independent",
     note="Ours.  The paper lets every client sample from its own data and does not say that no two clients sample "
     "together.  The proofs use the equality, which holds for independent draws, but not if all clients make the same "
@@ -283,18 +287,16 @@ independent = fedbat.correct(
 )
 bounded_x = fedbat.correct(
     "assump4",
-    Relations((Le(E(Norm(g_k) ** 2), G**2),), "for every client and t = 0, ..., T-1"),
+    relations(Le(E(Norm(g_k) ** 2), G**2), words="for every client and t = 0, ..., T-1"),
     note="At the binarised parameters, where the algorithm takes its gradients.",
     gives={Property.BOUNDED_GRADIENT: (G,)},
 )
 binarised_sq_x = fedbat.correct(
     "assump5",
-    Relations(
-        (
-            equal(E(Value(S, x_vec)), x_vec),
-            Le(E(Norm(Value(S, x_vec) - x_vec) ** 2), q**2 * Norm(x_vec) ** 2),
-        ),
-        "for every x; independent for any two clients",
+    relations(
+        equal(E(Value(S, x_vec)), x_vec),
+        Le(E(Norm(Value(S, x_vec) - x_vec) ** 2), q**2 * Norm(x_vec) ** 2),
+        words="for every x; independent for any two clients",
     ),
     note="The second moment, which C.1 uses.  With alpha = ||x||_inf q = sqrt(d - 1).",
     gives={Property.BINARISATION: (q,), Property.INDEPENDENT_COMPRESSORS: ()},
@@ -311,21 +313,22 @@ fedbat.read("meaning", binarised_sq_x, beside=[binarised])
 fedbat.algorithm(
     name="baseline.fedavg",
     place="Sections 2 and 5.1, FedAvg",
-    claim=Relations((equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
+    claim=relations(equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), words="no compression"),
     rests_on=["eq2"],
 )
 fedbat.algorithm(
     name="baseline.signsgd",
     place="Sections 1 and A.2, SignSGD",
-    claim=Relations((equal(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
+    claim=relations(equal(m_hat, alpha * sign_m), words="alpha = 0.001 for all data sets"),
     rests_on=["eq3"],
 )
 fedbat.algorithm(
     name="baseline.ef_signsgd",
     place="Sections 1 and A.2, EF-SignSGD",
-    claim=Relations(
-        (equal(m_hat, alpha * sign_m), equal(alpha, Sum(Abs(_update[i]), (i, 1, d)) / d)),
-        "m has the error of the client's round before added to it before it is binarised; no hyper-parameter",
+    claim=relations(
+        equal(m_hat, alpha * sign_m),
+        equal(alpha, Sum(Abs(_update[i]), (i, 1, d)) / d),
+        words="m has the error of the client's round before added to it before it is binarised; no hyper-parameter",
     ),
 )
 fedbat.algorithm(
@@ -343,7 +346,7 @@ fedbat.algorithm(
     place="Sections 1 and A.2, Stoc-SignSGD",
     claim=equal_to(prob_plus, half=NUMBER / 2, share=m_i / (2 * m_norm)),
     when=[implied(-m_norm <= m_i, "implied: a norm of m"), implied(m_i <= m_norm, "implied: a norm of m")],
-    also=[Words("||m|| is so large that the two probabilities are both close to 0.5; it is replaced by ||m||_inf")],
+    also=Words("||m|| is so large that the two probabilities are both close to 0.5; it is replaced by ||m||_inf"),
     note="The sign of m_i + xi, xi uniform in [-||m||, ||m||].  alpha = 0.01.",
 )
 fedbat.algorithm(
@@ -374,6 +377,6 @@ fedbat.algorithm(
 fedbat.claim(
     name="baseline.bias_claim",
     place="Section 1",
-    claim=Relations((Ne(E(alpha * sign_m), m),), "for SignSGD; stochastic sign methods aim to alleviate the bias"),
+    claim=relations(Ne(E(alpha * sign_m), m), words="for SignSGD; stochastic sign methods aim to alleviate the bias"),
     reads={"m": X},
 )

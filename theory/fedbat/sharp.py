@@ -11,7 +11,7 @@ from typing import Any
 
 from sympy import Expr, Rational, sqrt
 
-from fedtheory.theory.fedbat.corrected import _assumed, _falling, _rough, from_start
+from fedtheory.theory.fedbat.corrected import _assumed, _falling, from_start
 from fedtheory.theory.fedbat.lemmas import curved, small
 from fedtheory.theory.fedbat.symbols import *
 from fedtheory.theory.fedbat.theorems import alone, balanced, chosen, sampled, shares
@@ -71,26 +71,13 @@ def _decreasing(name: str, noise: Expr, jump: Expr, step: str, lemma: str) -> No
 _decreasing("thm1", p_sq * sigma**2, alone, "eq25.corrected.sharp", "lemma4.corrected")
 _decreasing("thm2", sigma**2 / N, sampled, "eq57.corrected.sharp", "lemma6.corrected")
 
-_descent = at_most(
-    F_bar_next,
-    before=F_bar,
-    gradient=-eta / 2 * grad_sq,
-    divergence=Rational(1, 2) * L**2 * eta**3 * _so_far,
-    noise=L * eta**2 / 2 * sigma**2 / N,
-    jump=L / 2 * jump_sq,
-)
+_errors = {"divergence": Rational(1, 2) * L**2 * eta**3 * _so_far, "jump": L / 2 * jump_sq}
 fedbat.sharpen(
-    "eq71.corrected", _descent, when=[L * eta <= 1, *chosen],
+    "eq71.corrected", _errors, when=[L * eta <= 1, *chosen],
     rests_on=["eq70.corrected", "lemma2.corrected", "lemma3.corrected.sharp"],
 )  # fmt: skip
 fedbat.sharpen(
     "thm3.corrected",
-    at_most(
-        avg_step_grad_sq,
-        optimisation=2 * L * f_gap / sqrt(T),
-        noise=(sigma**2 / N + sampled / tau) / sqrt(T),
-        divergence=_whole / T,
-    ),
-    given=_rough,
+    {"noise": (sigma**2 / N + sampled / tau) / sqrt(T), "divergence": _whole / T},
     rests_on=["eq71.corrected.sharp", "lemma6.corrected"],
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from sympy import Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
-from fedtheory.theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from fedtheory.theory.fedbat.symbols import *
+from fedtheory.theory.fedbat.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import NUMBER, Relations, Words, at_most, implied, order
+from fedtheory.theory.statement import NUMBER, Words, at_most, implied, order, relations
 
 # The parts of the constants
 divergence = (1 + q**2) * (tau - 1) ** 2 * G**2  # Lemma 3, without its 4 eta_t^2
@@ -26,7 +25,9 @@ strong = [smooth, strongly_convex, noisy, bounded, binarised]
 balanced = fedbat.assumption(
     name="balanced",
     place="Section 4, Theorem 2",
-    claim=Relations((equal(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
+    claim=relations(
+        equal(p_k, 1 / N), words="for every client; K of the N clients are randomly selected in every round"
+    ),
     note="Printed in Theorem 2; Theorem 3 has 'the local dataset is balanced' and 'partial device participation'.  "
     "'Randomly' is read as uniformly, without replacement, as in (63).",
     gives={Property.EQUAL_WEIGHTS: (), Property.SAMPLING: ()},
@@ -63,7 +64,7 @@ fedbat.theorem(
     rests_on=["lemma1", "lemma2", "lemma3", "lemma5", "lemma6", "eq27", "eq29.choice", "eq59"],
     note=f"p_1 = ... = p_N = 1/N.  {_first}",
 )
-fedbat.theorem(
+theorem3 = fedbat.theorem(
     name="thm3",
     place="Section 4, Theorem 3, (16)",
     claim=at_most(
@@ -100,7 +101,7 @@ fedbat.claim(
     when=[curved, *shares, *chosen],
     given=[*strong, balanced],
     rests_on=["thm1", "thm2", "thm3"],
-    also=[order(avg_step_grad_sq, fast=1 / T, slow=1 / sqrt(T))],
+    also=order(avg_step_grad_sq, fast=1 / T, slow=1 / sqrt(T)),
     reads={"gap_last": NUMBER, "avg_step_grad_sq": NUMBER},
     note="For FedBAT and, with q = 0, for FedAvg.  Everything except T is a constant here, also tau and d, which is in q.",
 )
@@ -112,12 +113,11 @@ fedbat.claim(
         "smaller value of q; optimising it by (13) and (14) achieves better accuracy."
     ),
     rests_on=["assump5"],
-    also=[
-        Relations(
-            (Le(error_sq, d * x_max**2 - x_sq), Lt(error_sq, x_sq)),
-            "the error of S with the step size that makes it least, for every x but 0",
-        )
-    ],
+    also=relations(
+        Le(error_sq, d * x_max**2 - x_sq),
+        Lt(error_sq, x_sq),
+        words="the error of S with the step size that makes it least, for every x but 0",
+    ),
     note="The relations say what is true for a step size for given x: its error is at most the error with ||x||_inf, and "
     "less than ||x||^2.  S then has a bias.",
 )

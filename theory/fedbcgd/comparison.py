@@ -6,7 +6,7 @@ from sympy import Rational, log, sqrt
 
 from fedtheory.theory.fedbcgd.symbols import *
 from fedtheory.theory.notation import equal
-from fedtheory.theory.statement import Order, Record, Relations, Words, order
+from fedtheory.theory.statement import Order, Record, Words, order, relations
 
 _log = log(1 / eps)
 _two_thirds, _third = Rational(2, 3), Rational(1, 3)
@@ -133,9 +133,9 @@ _says(
 fedbcgd.claim(
     name="claim.factor_1_over_N",
     place="main, abstract, Section 1",
-    claim=Relations(
-        (equal(Com, Com_other / N),),
-        "the communication complexities of our algorithms are a factor 1/N lower than those of existing methods",
+    claim=relations(
+        equal(Com, Com_other / N),
+        words="the communication complexities of our algorithms are a factor 1/N lower than those of existing methods",
     ),
     rests_on=["table1.fedbcgd", "table1.fedbcgdplus", "table1.fedavg", "table1.scaffold"],
 )
@@ -149,9 +149,9 @@ fedbcgd.claim(
 fedbcgd.claim(
     name="claim.second_term",
     place="main, Section 4.1, after Theorem 1",
-    claim=Relations(
-        (equal(Com, Com_other / N),),
-        "the second term of FedBCGD's communication complexity is N times lower than FedAvg's",
+    claim=relations(
+        equal(Com, Com_other / N),
+        words="the second term of FedBCGD's communication complexity is N times lower than FedAvg's",
     ),
     rests_on=["table1.fedbcgd", "table1.fedavg", "thm1.main.strongly_convex"],
     note="The terms, as far as they are legible: (sigma+G)/(alpha mu N sqrt(eps)) d and (sigma+G)/(mu sqrt(eps)) d.",

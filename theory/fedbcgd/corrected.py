@@ -18,35 +18,16 @@ import sympy
 from sympy import Le, Rational, exp, sqrt
 
 from fedtheory.theory.fedbcgd import algorithms
-from fedtheory.theory.fedbcgd.setting import (
-    alike,
-    at_rest,
-    controlled,
-    convex,
-    independent,
-    momentum_constants,
-    sampled,
-    smooth,
-    smooth_clients,
-    smooth_samples,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, equal
-from fedtheory.theory.statement import Bound, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
+from fedtheory.theory.statement import Bound, Order, Term, at_most, equal_to, implied, order, relations, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
 _two = implied(M >= 2, "needed: one client is not sampled")
-_momentum = [
-    implied(alpha >= 1, "implied: alpha = 1/(1-lambda)"),
-    implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)"),
-]
+_momentum = [gaining, of_z]
 _clients = [*sampled, _two, *_momentum]
-_curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
-_quarter = {eta_tilde: alpha * eta * T / 4}
-_whole = {eta_tilde: alpha * eta * T}
+_curved = [*_clients, curved]
 _short = [2 * beta * eta * T <= 1]
 
 # ------------------------------------------------------------------------------------------------------- algorithms
@@ -69,21 +50,22 @@ fedbcgd.correct(
 _step = y_t - eta * (Grad(f_iz, y_t) + c - c_i + Grad(f_i, x_r) - Grad(f_iz, x_r))
 fedbcgd.correct(
     "eq4",
-    Relations((equal(y_next, _step),), "what the virtual gradient of (78) and (113) sums up"),
+    relations(equal(y_next, _step), words="what the virtual gradient of (78) and (113) sums up"),
     note="At y = x^r the step is -eta (grad f_i(x^r) - c_i + c), free of noise.",
 )
 fedbcgd.correct(
     "eq6",
-    Relations(
-        (equal(c_next, c + Dc_sum / M), equal(c_shared_next, c_shared + Dc_shared_sum / M)),
-        "with c_i changed on the blocks that client i has sent, and on no others",
+    relations(
+        equal(c_next, c + Dc_sum / M),
+        equal(c_shared_next, c_shared + Dc_shared_sum / M),
+        words="with c_i changed on the blocks that client i has sent, and on no others",
     ),
     also=[],
     note="Then c = (1/M) sum_i c_i in every round, (72).",
 )
 fedbcgd.correct(
     "momentum_form",
-    Relations((equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next)), "the updates of a round"),
+    relations(equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next), words="the updates of a round"),
     also=[],
     note="(45) uses this: (42) with the other sign, and (43) a round earlier.",
 )
@@ -93,9 +75,10 @@ fedbcgd.correct(
 _sampling = [implied(K <= M, "implied: K of M clients"), implied(grad_sq_x <= mean_grad_sq, "implied: Jensen"), _two]
 fedbcgd.correct(
     "lemma4",
-    Relations(
-        (equal(sample_sq, grad_sq_x + spread * (mean_grad_sq - grad_sq_x)), Le(sample_sq, mean_grad_sq)),
-        "K of M clients, drawn without replacement",
+    relations(
+        equal(sample_sq, grad_sq_x + spread * (mean_grad_sq - grad_sq_x)),
+        Le(sample_sq, mean_grad_sq),
+        words="K of M clients, drawn without replacement",
     ),
     when=_sampling,
     also=[],
@@ -124,13 +107,11 @@ _square = {
 }
 fedbcgd.correct(
     "lemma6",
-    fedbcgd.statements["fedbcgd.lemma6"].claim,
     given=[unbiased, independent],
     note="For clients that draw independently.",
 )
 fedbcgd.correct(
     "lemma12",
-    fedbcgd.statements["fedbcgd.lemma12"].claim,
     given=[strongly_convex, smooth, unbiased, controlled],
     note="For control variates that start at their mean.  A gap T times as large is possible, as in (47).",
 )
@@ -139,7 +120,6 @@ fedbcgd.correct(
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=momentum_constants,
     given=[],
-    rests_on=["lemma10"],
 )
 fedbcgd.correct(
     "thm1.step47",
@@ -152,7 +132,6 @@ fedbcgd.correct(
     ),
     when=_momentum,
     given=[strongly_convex, smooth_clients, unbiased],
-    rests_on=["lemma1", "virtual_gradient"],
     note="About the gap at x^r, where the clients start, with z^r - x* = x^r - x* + gamma (x^r - x^{r-1}).",
 )
 fedbcgd.correct(
@@ -181,7 +160,6 @@ fedbcgd.correct(
         **{name: 4 * eta_tilde * term for name, term in _noise1.items()},
     ),
     when=[*_limit1, *_curved],
-    where=_quarter,
     given=[strongly_convex, smooth_clients, unbiased, independent, alike],
     rests_on=["thm1.step46.corrected", "thm1.step47.corrected", "thm1.step48.corrected", "lemma5.corrected", "lemma2"],
 )
@@ -193,7 +171,7 @@ fedbcgd.correct(
         **_noise1,
     ),
     when=[*_limit1, alpha / (2 * mu * eta_tilde) <= R, *_curved],
-    where={**_quarter, w_r: (1 - _q1) ** (-(r + 1))},
+    where={**quarter, w_r: (1 - _q1) ** (-(r + 1))},
     given=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the average of x^0 ... x^R with weights w_r.  Momentum makes the rate alpha times slower; (12) has it "
@@ -203,7 +181,7 @@ fedbcgd.correct(
     "thm1.general_convex",
     at_most(gap_xbar, optimisation=(d0 + 8 * eta_tilde * gamma * F) / (4 * eta_tilde * R), **_noise1),
     when=[*_limit1, *_clients],
-    where={**_quarter, w_r: 1},
+    where={**quarter, w_r: 1},
     given=[convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the plain average of x^0 ... x^R.",
@@ -362,7 +340,7 @@ fedbcgd.correct(
         lag=mu / alpha * _lyapunov * C_0 * exp(-_q2 * R),
     ),
     when=[_limit2, _limit2_clients, 1 / _q2 <= R, *_curved],
-    where={**_whole, w_r: (1 - _q2) ** (-(r + 1))},
+    where={**whole, w_r: (1 - _q2) ** (-(r + 1))},
     given=[*_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the average of x^0 ... x^R with weights (1 - mu eta_tilde/(2 alpha))^-(r+1).  At the largest step size "
@@ -376,7 +354,7 @@ fedbcgd.correct(
         lag=12 * eta_tilde * M / K * C_0 / R,
     ),
     when=[_limit2, *_clients],
-    where={**_whole, w_r: 1},
+    where={**whole, w_r: 1},
     given=[*_convex_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), if "
@@ -430,7 +408,6 @@ fedbcgd.correct(
         *_clients,
         *momentum_constants,
     ],
-    where=_whole,
     given=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=[
         "thm1.step55",
@@ -445,7 +422,7 @@ fedbcgd.correct(
     "thm2.nonconvex",
     at_most(avg_grad_sq, optimisation=4 * F / (eta_tilde * R), lag=2 * lag_0 / R),
     when=[eta_tilde <= K / (16 * beta * M), gamma**2 * beta * eta_tilde <= 1, *_clients],
-    where=_whole,
+    where=whole,
     given=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["lemma18.corrected"],
     note="Of the order beta F M/(K R) if c_i^0 = grad f_i(x^0).  Whether (M/K)^{2/3} is possible is open.",
@@ -459,10 +436,9 @@ _root_T = sqrt(T)
 def _rounds(name: str, rounds: Order, per: dict[str, sympy.Expr], **changed: Any) -> None:
     """R of a main theorem, and the communication: rounds times d/N with K = S/N; `per` gives its terms."""
     sent = type(rounds)(Com, tuple(replace(t, value=per[t.name]) for t in rounds.terms), rounds.polylog)
-    fedbcgd.correct(name, rounds, also=[sent], **changed)
+    fedbcgd.correct(name, rounds, also=sent, **changed)
 
 
-_blocks = [*sampled, _two, *_momentum]
 _rounds(
     "thm1.main.strongly_convex",
     soft_order(
@@ -478,7 +454,7 @@ _rounds(
         "noise": alpha * sigma**2 / (mu * S * T * eps) * d,
         "drift": sqrt(alpha * beta) * (G + sigma / _root_T) / (mu * N * sqrt(eps)) * d,
     },
-    when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
+    when=_curved,
     given=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
     note="Local steps do not average out the choice of clients, so G^2 is not divided by T.  Blocks do not change the "
@@ -506,7 +482,7 @@ _rounds(
         / (N * eps ** Rational(3, 2))
         * d,
     },
-    when=_blocks,
+    when=_clients,
     given=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.nonconvex.corrected"],
     note="eps bounds a squared gradient.  In print F and a root of beta are missing, so the sides differ in dimension.",
@@ -515,7 +491,7 @@ _rounds(
     "thm2.main.strongly_convex",
     soft_order(R, clients=M / K, optimisation=alpha * beta / mu),
     {"clients": M / S * d, "optimisation": alpha * beta / (mu * N) * d},
-    when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
+    when=_curved,
     given=[*_plus, at_rest],
     rests_on=["thm2.strongly_convex.corrected"],
     note="The printed order, without momentum.",
@@ -528,7 +504,7 @@ _rounds(
         "momentum": gamma**2 * beta * F / (N * eps) * d,
         "lag": lag_0 / (N * eps) * d,
     },
-    when=_blocks,
+    when=_clients,
     given=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["thm2.nonconvex.corrected"],
     note="Proved with M/K, not (M/K)^{2/3}; so blocks gain nothing in the first term of the communication.  lag_0 is 0 if "

@@ -7,7 +7,7 @@ from sympy import Gt, Rational, Sum, exp, log
 from fedtheory.theory.fedbcgd.symbols import K, N, S, f, f_i, fedbcgd, i, x
 from fedtheory.theory.notation import Inner, Norm, Value, equal
 from fedtheory.theory.printed_tables import experiments
-from fedtheory.theory.statement import F, Relations, Words, X
+from fedtheory.theory.statement import F, Words, X, relations
 
 L = fedbcgd.symbol("L", "L", "smoothness constant of the logistic regression", F / X**2, positive=True)
 reg = fedbcgd.symbol("reg", r"\lambda", "regularisation parameter", F / X**2, nonnegative=True)
@@ -34,13 +34,13 @@ _sigmoid_erm = Words(
         equal(Value(f_i, x), 1 / (1 + exp(_margin))),
     ),
 )
-_diagram = Relations(
-    (Gt(S, N),),
-    "the diagram of the FedBCGD framework, where S > N, S and N are the numbers of clients and parameter blocks",
+_diagram = relations(
+    Gt(S, N),
+    words="the diagram of the FedBCGD framework, where S > N, S and N are the numbers of clients and parameter blocks",
 )
-_client_blocks = Relations(
-    (equal(S, N * K),),
-    "S = N K clients are sampled and divided into N client blocks of K clients; the clients in the i-th client block "
+_client_blocks = relations(
+    equal(S, N * K),
+    words="S = N K clients are sampled and divided into N client blocks of K clients; the clients in the i-th client block "
     "are responsible for optimising the uploaded parameter block i",
 )
 

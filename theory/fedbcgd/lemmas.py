@@ -4,35 +4,30 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Rational, Sum, exp, sqrt
 
-from fedtheory.theory.fedbcgd.setting import E, alike, sampled, smooth, strongly_convex, unbiased
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, Inner, Norm, Value, equal
-from fedtheory.theory.statement import Relations, at_most, equal_to, implied, soft_order
+from fedtheory.theory.statement import at_most, equal_to, implied, relations, soft_order
 
 _perturbed = Inner(Grad(h, x), z - y)
 
 fedbcgd.lemma(
     name="lemma1",
     place="Section 3, Lemma 1, (18) to (22)",
-    claim=Relations(
-        (Ge(_perturbed, Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - beta * Norm(z - x) ** 2),),
-        "h beta-smooth and mu-strongly convex, any x, y, z",
+    claim=relations(
+        Ge(_perturbed, Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - beta * Norm(z - x) ** 2),
+        words="h beta-smooth and mu-strongly convex, any x, y, z",
     ),
     when=[implied(mu <= beta, "implied: h is beta-smooth and mu-strongly convex")],
-    also=[
-        Relations(
-            (
-                Ge(Inner(Grad(h, x), z - x), Value(h, z) - Value(h, x) - beta / 2 * Norm(z - x) ** 2),
-                Ge(Inner(Grad(h, x), x - y), Value(h, x) - Value(h, y) + mu / 2 * Norm(y - x) ** 2),
-                Ge(mu / 2 * Norm(y - x) ** 2, mu / 4 * Norm(y - z) ** 2 - mu / 2 * Norm(x - z) ** 2),
-                Ge(
-                    _perturbed,
-                    Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - (beta + mu) / 2 * Norm(z - x) ** 2,
-                ),
-            ),
-            "(19) to (22)",
-        )
-    ],
+    also=relations(
+        Ge(Inner(Grad(h, x), z - x), Value(h, z) - Value(h, x) - beta / 2 * Norm(z - x) ** 2),
+        Ge(Inner(Grad(h, x), x - y), Value(h, x) - Value(h, y) + mu / 2 * Norm(y - x) ** 2),
+        Ge(mu / 2 * Norm(y - x) ** 2, mu / 4 * Norm(y - z) ** 2 - mu / 2 * Norm(x - z) ** 2),
+        Ge(
+            _perturbed,
+            Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - (beta + mu) / 2 * Norm(z - x) ** 2,
+        ),
+        words="(19) to (22)",
+    ),
 )
 fedbcgd.lemma(
     name="lemma2",
@@ -44,12 +39,10 @@ fedbcgd.lemma(
 fedbcgd.lemma(
     name="lemma3",
     place="Section 3, Lemma 3",
-    claim=Relations(
-        (
-            Le(Norm(v_i + v_j) ** 2, (1 + a) * Norm(v_i) ** 2 + (1 + 1 / a) * Norm(v_j) ** 2),
-            Le(Norm(Sum(v_t, (t, 1, tau))) ** 2, tau * Sum(Norm(v_t) ** 2, (t, 1, tau))),
-        ),
-        "for any a > 0, and any tau vectors",
+    claim=relations(
+        Le(Norm(v_i + v_j) ** 2, (1 + a) * Norm(v_i) ** 2 + (1 + 1 / a) * Norm(v_j) ** 2),
+        Le(Norm(Sum(v_t, (t, 1, tau))) ** 2, tau * Sum(Norm(v_t) ** 2, (t, 1, tau))),
+        words="for any a > 0, and any tau vectors",
     ),
 )
 
@@ -59,17 +52,15 @@ _sampling = [implied(K <= M, "implied: K of M clients"), implied(grad_sq_x <= me
 fedbcgd.lemma(
     name="lemma4",
     place="Section 3, Lemma 4",
-    claim=Relations(
-        (
-            Le(sample_sq, grad_sq_x + (1 - K / M) / K * mean_grad_sq),
-            Le(sample_sq, mean_grad_sq),
-        ),
-        "K of M clients, drawn without replacement",
+    claim=relations(
+        Le(sample_sq, grad_sq_x + (1 - K / M) / K * mean_grad_sq),
+        Le(sample_sq, mean_grad_sq),
+        words="K of M clients, drawn without replacement",
     ),
     when=_sampling,
     rests_on=["lemma4.lhs"],
     note="Both parts, (27) and (28), and (29), which ends with: the right side of (27) is at most the right side of (28).",
-    also=[Relations((Le(grad_sq_x + (1 - K / M) / K * mean_grad_sq, mean_grad_sq),), "end of (29)")],
+    also=relations(Le(grad_sq_x + (1 - K / M) / K * mean_grad_sq, mean_grad_sq), words="end of (29)"),
 )
 fedbcgd.lemma(
     name="lemma4.part1",
@@ -155,15 +146,13 @@ fedbcgd.lemma(
 fedbcgd.lemma(
     name="lemma9",
     place="Section 3, Lemma 9, (40), (41)",
-    claim=Relations(
-        (
-            Le(E(Norm(Sum(V_t, (t, 1, tau))) ** 2), Norm(Sum(m_t, (t, 1, tau))) ** 2 + tau**2 * sigma_x**2),
-            Le(
-                E(Norm(Sum(V_t, (t, 1, tau))) ** 2),
-                2 * E(Norm(Sum(m_t, (t, 1, tau))) ** 2) + 2 * tau * sigma_x**2,
-            ),
+    claim=relations(
+        Le(E(Norm(Sum(V_t, (t, 1, tau))) ** 2), Norm(Sum(m_t, (t, 1, tau))) ** 2 + tau**2 * sigma_x**2),
+        Le(
+            E(Norm(Sum(V_t, (t, 1, tau))) ** 2),
+            2 * E(Norm(Sum(m_t, (t, 1, tau))) ** 2) + 2 * tau * sigma_x**2,
         ),
-        "first for means m_t = E V_t; then for conditional means m_t = E[V_t | V_1 ... V_{t-1}]",
+        words="first for means m_t = E V_t; then for conditional means m_t = E[V_t | V_1 ... V_{t-1}]",
     ),
     note="Symbols here: V_t for Xi_t, m_t for xi_t, sigma_x for sigma; E||V_t - m_t||^2 <= sigma_x^2.  (41) is printed "
     "without an expectation on its right side, but the conditional means are random; it is read with one.",
@@ -171,7 +160,7 @@ fedbcgd.lemma(
 fedbcgd.lemma(
     name="lemma10",
     place="Section 4.1, Lemma 10, (44)",
-    claim=Relations((equal(z_next, z_r - eta * G_r / (1 - lam)),), "z^r = x^r + gamma (x^r - x^{r-1})"),
+    claim=relations(equal(z_next, z_r - eta * G_r / (1 - lam)), words="z^r = x^r + gamma (x^r - x^{r-1})"),
     where={z_r: x_r + gamma * (x_r - x_prev), gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
     note="Line (45)a prints beta for lambda.",

@@ -10,17 +10,8 @@ from dataclasses import dataclass
 import sympy
 from sympy import Expr, Rational, exp, factor_terms
 
-from fedtheory.theory.fedbcgd.corrected import _clients, _curved, _quarter, spread
-from fedtheory.theory.fedbcgd.setting import (
-    alike,
-    at_rest,
-    convex,
-    independent,
-    smooth_clients,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.corrected import _clients, _curved, spread
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.statement import at_most
 
 _setting = [smooth_clients, unbiased, independent, alike]
@@ -88,7 +79,6 @@ def declare(
         ),
         suffix if strongly else f"{suffix}.{case}",
         when=when,
-        where=_quarter,
         given=assumes,
         rests_on=["thm1.step46.corrected", "alg1.corrected"],
     )
@@ -102,7 +92,6 @@ def declare(
         at_most(gap_xbar, optimisation=first, **_times(8 / kept, noises)),
         suffix,
         when=when,
-        where={**_quarter, w_r: (1 - rate) ** (-(r + 1))},
         given=[*assumes, at_rest],
         rests_on=[step.id.removeprefix("fedbcgd.")],
     )

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from sympy import Rational, exp, log, sqrt
 
-from fedtheory.theory.fedbcgd.setting import (
-    alike,
-    momentum_constants,
-    of_z,
-    sampled,
-    smooth,
-    smooth_samples,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 out = 1 - K / M
-_step = {eta_tilde: alpha * eta * T / 4}
 _limit = [eta_tilde <= 1 / beta]
 _limit8 = [eta_tilde <= 1 / (8 * beta)]
-_momentum = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
 # The step sizes of the proofs that have these steps
 _of_case1 = implied(alpha * eta * T / 4 <= 1 / (8 * beta), "implied: the proof of case 1")
 _of_case3 = implied(alpha * eta * T / 4 <= 1 / (16 * beta), "implied: the proof of case 3")
-_clients = [*sampled, _momentum]
-_convex_clients = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
+_clients = [*sampled, gaining]
+_convex_clients = [*_clients, curved]
 _drift2 = (6144 * beta**2 * G**2 + 3072 / T * beta**2 * sigma**2) / alpha**2
 _drift = 384 * beta * G**2 + 192 * beta / T * sigma**2
 _at_the_end = ["thm1.step50", "lemma7", "lemma10"]
@@ -50,7 +38,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 1, case 1, (12)",
     claim=_strongly_convex(128, 32),
     when=[*_limit, *_convex_clients],
-    where=_step,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
     note=f"{_exists}  {_named}  (19) of the main paper is the same; its scan has 18 for 128.",
@@ -60,7 +48,7 @@ fedbcgd.theorem(
     place="Section 4.2, (52)",
     claim=_strongly_convex(32, 64),
     when=[*_limit8, *_convex_clients],
-    where=_step,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
     note=f"{_exists}  {_named}",
@@ -77,7 +65,7 @@ fedbcgd.theorem(
         drift=_drift**_third * d0 ** Rational(2, 3) / (alpha ** Rational(2, 3) * R ** Rational(2, 3)),
     ),
     when=[*_limit, *_clients],
-    where=_step,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
     note=f"{_exists}  mu = 0; d0 is ||x^0 - x*||^2, as in Lemma 8.  {_named}",
@@ -93,7 +81,7 @@ fedbcgd.theorem(
         drift=(_drift / alpha**2) ** _third * d0 ** Rational(2, 3) / (alpha ** Rational(2, 3) * R ** Rational(2, 3)),
     ),
     when=[eta_tilde <= 1 / (192 * T * beta**3 + 64 * beta), *_clients],
-    where=_step,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
     note=f"{_exists}  The condition goes on '<= 1/(64 beta)'.  {_named}",
@@ -134,7 +122,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 1, case 3, (14)",
     claim=nonconvex,
     when=[*_limit, *_clients],
-    where=_step,
+    where=quarter,
     given=[smooth, unbiased, alike],
     rests_on=["thm1.step66", "lemma8", "lemma10"],
     reads=_gap,
@@ -145,7 +133,7 @@ fedbcgd.theorem(
     place="Section 4.4, (68), (69)",
     claim=nonconvex,
     when=[eta_tilde <= 1 / (16 * beta), *_clients],
-    where=_step,
+    where=quarter,
     given=[smooth, unbiased, alike],
     rests_on=["thm1.step66", "lemma8", "lemma10"],
     reads=_gap,
@@ -168,17 +156,15 @@ fedbcgd.theorem(
         optimisation=beta / mu * log(1 / eps),
     ),
     when=[eta_tilde <= 1 / (8 * beta), *_clients],
-    where=_step,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.strongly_convex"],
-    also=[
-        order(
-            Com,
-            noise=(sigma**2 + G**2) / (mu * S * T * eps) * d,
-            drift=(sigma + G) / (alpha * mu * N * sqrt(eps)) * d,
-            optimisation=beta / (mu * N) * log(1 / eps) * d,
-        )
-    ],
+    also=order(
+        Com,
+        noise=(sigma**2 + G**2) / (mu * S * T * eps) * d,
+        drift=(sigma + G) / (alpha * mu * N * sqrt(eps)) * d,
+        optimisation=beta / (mu * N) * log(1 / eps) * d,
+    ),
     note=f"{_restored}",
 )
 fedbcgd.theorem(
@@ -191,17 +177,15 @@ fedbcgd.theorem(
         optimisation=F * beta / eps,
     ),
     when=[eta_tilde <= 1 / (8 * beta), *_clients],
-    where=_step,
+    where=quarter,
     given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.nonconvex"],
-    also=[
-        order(
-            Com,
-            noise=beta * sigma**2 / (T * S * eps**2) * d,
-            drift=(sqrt(beta) * G + sqrt(beta) * sigma) / (N * eps ** Rational(3, 2)) * d,
-            optimisation=F * beta / (N * eps) * d,
-        )
-    ],
+    also=order(
+        Com,
+        noise=beta * sigma**2 / (T * S * eps**2) * d,
+        drift=(sqrt(beta) * G + sqrt(beta) * sigma) / (N * eps ** Rational(3, 2)) * d,
+        optimisation=F * beta / (N * eps) * d,
+    ),
     reads={"eps": VALUE**2 / X**2},
     note=f"{_restored}  eps bounds a squared gradient.  The condition on the step size is not legible in the scan; the "
     "condition here is from the strongly convex case.",
@@ -213,7 +197,7 @@ fedbcgd.step(
     name="thm1.step46",
     place="Section 4.2, (46)",
     claim=at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
-    when=[_momentum, _of_case1],
+    when=[gaining, _of_case1],
     given=[smooth],
     rests_on=["lemma10"],
     note="beta is from Assumption 2.  C_1 and C_2 of the display are the inner product and the square.",
@@ -273,7 +257,7 @@ fedbcgd.step(
         drift2=(6144 / alpha**2 * beta**2 * G**2 + 3072 / (T * alpha**2) * beta**2 * sigma**2) * eta_tilde**3,
     ),
     when=[*_limit8, *_clients],
-    where=_step,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step49"],
     note="(50) leaves out -E||z^{r+1} - x*||^2, which (51) has, and has the noise inside 2 [...].  The bracket must be at "
@@ -374,7 +358,7 @@ fedbcgd.step(
         * eta_tilde**4,
     ),
     when=[eta_tilde <= 1 / (16 * beta), *_clients, of_z],
-    where=_step,
+    where=quarter,
     given=[smooth, unbiased, alike],
     rests_on=["thm1.step55", "thm1.step56", "thm1.step59", "thm1.step61", "thm1.step64", "lemma5"],
     reads=_gap,

@@ -5,29 +5,14 @@ from __future__ import annotations
 import sympy
 from sympy import Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
 
-from fedtheory.theory.fedbcgd.setting import (
-    E,
-    alike,
-    gradients_first,
-    momentum_constants,
-    of_z,
-    sampled,
-    smooth,
-    smooth_samples,
-    strongly_convex,
-    unbiased,
-)
-from fedtheory.theory.fedbcgd.symbols import *
+from fedtheory.theory.fedbcgd.setting import *
 from fedtheory.theory.notation import Grad, Norm, equal
-from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
+from fedtheory.theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, relations, soft_order
 
 _half = Rational(1, 2)
 _two_thirds = Rational(2, 3)
-_momentum = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
-_clients = [*sampled, _momentum]
-_curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
-_quarter = {eta_tilde: alpha * eta * T / 4}
-_whole = {eta_tilde: alpha * eta * T}
+_clients = [*sampled, gaining]
+_curved = [*_clients, curved]
 _together = implied(equal(S, N * K), "implied: S = N K clients are sampled")
 _convex = [strongly_convex, smooth, unbiased, smooth_samples]
 _exists = "It holds for some weights w_r and local step sizes eta."
@@ -48,10 +33,10 @@ def _linear(clients: sympy.Expr) -> Order:
 
 def _exponent(clients: sympy.Expr) -> Relations:
     condition = mu / (162 * beta)
-    return Relations(
-        (equal(decay, Min(clients, condition)),),
-        "the exponent per round",
-        (("clients", clients), ("condition", condition)),
+    return relations(
+        equal(decay, Min(clients, condition)),
+        words="the exponent per round",
+        parts=(("clients", clients), ("condition", condition)),
     )
 
 
@@ -60,7 +45,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 2, case 1, (15)",
     claim=_linear(M / (30 * K)),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= S / (15 * mu * N), _together, *_curved],
-    where=_quarter,
+    where=quarter,
     given=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
     note=f"{_exists}  {_D}  (22) of the main paper is not legible.  {_named}",
@@ -76,7 +61,7 @@ fedbcgd.theorem(
     place="Section 5.1, (103)",
     claim=_linear(K / (30 * M)),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
-    where=_whole,
+    where=whole,
     given=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent.proof"],
     note=f"{_exists}  {_D}",
@@ -92,7 +77,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 2, case 2, (16)",
     claim=order(gap_bar, optimisation=sqrt(M / K) * beta * D_tilde**2 / R),
     when=[eta_tilde <= 1 / beta, *_clients],
-    where=_whole,
+    where=whole,
     given=_convex,
     rests_on=["lemma15", "lemma8"],
     note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The paper does not "
@@ -112,7 +97,7 @@ fedbcgd.theorem(
     place="Section 2, Theorem 2, case 3, (17); Section 5.3, (128)",
     claim=order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
-    where=_quarter,
+    where=quarter,
     given=[smooth, unbiased, smooth_samples, gradients_first],
     rests_on=["lemma18", "lemma8"],
     note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
@@ -129,10 +114,10 @@ fedbcgd.theorem(
     place="main, Section 4.2, Theorem 2, strongly convex, and the text after it",
     claim=order(R, clients=M / K * _log, optimisation=beta / mu * _log),
     when=[eta_tilde <= 1 / (8 * beta), *_curved, of_z],
-    where=_quarter,
+    where=quarter,
     given=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.strongly_convex"],
-    also=[order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log)],
+    also=order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log),
     note=f"{_some}  The first term of the communication is damaged in the scan; the text after the theorem and Table 1 "
     "have M/S.  1/(8 beta) is hard to read.  With S = M the text after it has sqrt(beta/mu) d log(1/eps), and calls it "
     "much better than FedLin's (beta/mu) d log(1/eps).",
@@ -142,10 +127,10 @@ fedbcgd.theorem(
     place="main, Section 4.2, Theorem 2, non-convex, and the text after it",
     claim=order(R, optimisation=beta * F / eps * (M / K) ** _two_thirds),
     when=_clients,
-    where=_quarter,
+    where=quarter,
     given=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.nonconvex"],
-    also=[order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d)],
+    also=order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d),
     reads={"eps": VALUE**2 / X**2},
     note=f"{_some}  eps bounds a squared gradient, F is f(x^0) - f*.  Before this is a condition on the step size, "
     "which is not legible.  With S = M the text after it has (beta F/eps) N^{-1/3} d, and calls it much better than "
@@ -160,20 +145,20 @@ _E_r = Sum(Sum(Norm(_y[i] - z_r) ** 2, (t, 1, T)), (i, 1, M)) / (M * T)
 
 
 def _lag(of: sympy.Expr) -> Relations:
-    return Relations((equal(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M),))
+    return relations(equal(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M))
 
 
 fedbcgd.definition(
     name="thm2.drift",
     place="Section 5.1, (74), (89); Section 5.3, (111)",
-    claim=Relations((equal(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
+    claim=relations(equal(E_r, _E_r), words="y_t[i] is y_i^{r,t}"),
     note="(74) is printed without an expectation, (89) and (111) with one.",
 )
 fedbcgd.definition(
     name="thm2.lag",
     place="Section 5.1, (70), (75), (86)",
     claim=_lag(z_r),
-    also=[_lag(x_star), Relations((equal(c_i, c_prev_i),), "(70): where client i is not sampled")],
+    also=[_lag(x_star), relations(equal(c_i, c_prev_i), words="(70): where client i is not sampled")],
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
     "expectation of c_i inside the norm.  For a sampled client i, (70) has c_i^r = c~_i^r.",
 )
@@ -226,7 +211,7 @@ fedbcgd.lemma(
     place="Section 5.1, Lemma 14, (88) to (92)",
     claim=at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 4 * beta * gap_prev),
     when=[eta_tilde <= 1 / beta, *sampled],
-    where=_whole,
+    where=whole,
     given=[smooth, unbiased, alike],
     rests_on=["thm2.lag"],
     note="beta is from Assumption 2, which the lemma does not name.  The restatement (97), times 9 eta_tilde^2 M/K, also "
@@ -244,19 +229,15 @@ fedbcgd.lemma(
         lag=_contraction * _lyapunov * C_prev,
     ),
     when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
-    where=_whole,
+    where=whole,
     given=_convex,
     rests_on=["thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14"],
-    also=[
-        Relations(
-            (
-                Ge(-54 * beta**2 * eta_tilde**2 - 36 * beta * eta_tilde + 2, 0),
-                Le(-eta_tilde * beta + 4 * eta_tilde**2 * beta**2, 0),
-                Le(9 * mu * eta_tilde * N / (2 * S) - 9 + 8 + 54 * eta_tilde, 0),
-            ),
-            "(99), (100), (101)",
-        )
-    ],
+    also=relations(
+        Ge(-54 * beta**2 * eta_tilde**2 - 36 * beta * eta_tilde + 2, 0),
+        Le(-eta_tilde * beta + 4 * eta_tilde**2 * beta**2, 0),
+        Le(9 * mu * eta_tilde * N / (2 * S) - 9 + 8 + 54 * eta_tilde, 0),
+        words="(99), (100), (101)",
+    ),
     note="(101) has N/S, but (97) has M/K, and (98) has M/(2S); the names of Lemmas 13 and 14 are exchanged; (94) has 4 "
     "eta_tilde^2 without the factor beta^2, and leaves out the last term of (77).",
 )
@@ -296,7 +277,7 @@ for _version, _where, _share in (
             *sampled,
             *([_together] if _share == S / N else []),
         ],
-        where=_whole,
+        where=whole,
         given=[smooth, unbiased, alike],
         rests_on=["lemma16"],
         note="beta is from Assumption 2, which the lemma does not name.  The condition of the statement has (S/N)^a, its "
@@ -312,7 +293,7 @@ fedbcgd.lemma(
         progress=-eta_tilde / 14 * grad_sq_prev,
     ),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients, of_z],
-    where=_whole,
+    where=whole,
     given=[smooth, unbiased, alike],
     rests_on=["lemma16", "lemma17.proof", "lemma10"],
     note="f(x*) is subtracted on both sides; the round goes from r-1 to r.",

@@ -5,18 +5,15 @@ from __future__ import annotations
 from sympy import Expr, Integer, Le, Rational, sqrt
 
 from fedtheory.theory.fedcom.heterogeneous import compression
-from fedtheory.theory.fedcom.setting import compressed, homogeneous, smooth
-from fedtheory.theory.fedcom.symbols import epsilon, fedcom, kappa, m, n, q
-from fedtheory.theory.statement import Rate, Rates, Words
+from fedtheory.theory.fedcom.setting import *
+from fedtheory.theory.statement import Rate, Rates, Words, rates
 
 _one = Integer(1)
-diana = Rates((Rate("strongly convex", kappa + kappa * q / m + q, _one, polylog=True),))
-vrdiana = Rates(
-    (
-        Rate("nonconvex", sqrt(1 + q / m) * (n ** Rational(2, 3) + q) / epsilon, _one),
-        Rate("strongly convex", kappa + kappa * q / m + q + n, _one, polylog=True),
-        Rate("convex", ((1 + q / m) * sqrt(n) + q / sqrt(n)) / epsilon, _one),
-    )
+diana = rates(Rate("strongly convex", kappa + kappa * q / m + q, _one, polylog=True))
+vrdiana = rates(
+    Rate("nonconvex", sqrt(1 + q / m) * (n ** Rational(2, 3) + q) / epsilon, _one),
+    Rate("strongly convex", kappa + kappa * q / m + q + n, _one, polylog=True),
+    Rate("convex", ((1 + q / m) * sqrt(n) + q / sqrt(n)) / epsilon, _one),
 )
 _quoted = "A result of another paper [21], quoted; FedCOM's rates are compared with it.  F.S. (finite sums): "
 for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
@@ -34,13 +31,11 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
         fedcom.table(
             name="tab5.fedcom",
             place="Section A, Table 5 (homogeneous), FedCOM",
-            claim=Rates(
-                (
-                    Rate("nonconvex", 1 / epsilon, (q + 1) / (m * epsilon)),
-                    Rate("PL", kappa + kappa * q / m, 1 / (m * epsilon), polylog=True),
-                    Rate("strongly convex", kappa + kappa * q / m, 1 / (m * epsilon), polylog=True),
-                    Rate("convex", (1 + q / m) / epsilon, 1 / (m * epsilon**2), polylog=True),
-                )
+            claim=rates(
+                Rate("nonconvex", 1 / epsilon, (q + 1) / (m * epsilon)),
+                Rate("PL", kappa + kappa * q / m, 1 / (m * epsilon), polylog=True),
+                Rate("strongly convex", kappa + kappa * q / m, 1 / (m * epsilon), polylog=True),
+                Rate("convex", (1 + q / m) / epsilon, 1 / (m * epsilon**2), polylog=True),
             ),
             given=[smooth, compressed, homogeneous],
             rests_on=["corD5", "corD8", "thmD9"],
@@ -51,13 +46,11 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
         fedcom.table(
             name="tab6.fedcomgate",
             place="Section A, Table 6 (heterogeneous), FedCOMGATE",
-            claim=Rates(
-                (
-                    Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),
-                    Rate("PL", kappa * (q + 1), 1 / (m * epsilon), polylog=True),
-                    Rate("strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),
-                    Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),
-                )
+            claim=rates(
+                Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),
+                Rate("PL", kappa * (q + 1), 1 / (m * epsilon), polylog=True),
+                Rate("strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),
+                Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),
             ),
             given=[smooth, *compression],
             rests_on=["corE5", "corE8", "corE10"],

@@ -16,12 +16,11 @@ from sympy import Rational, exp, sqrt
 
 from fedtheory.theory.fedcom import algorithms
 from fedtheory.theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
-from fedtheory.theory.fedcom.homogeneous import b, balanced
-from fedtheory.theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.homogeneous import b
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.statement import Rate, Rates, Words, at_most, implied, order, rates, relations
 
 _half = Rational(1, 2)
 
@@ -57,25 +56,23 @@ fedcom.correct(
 )
 fedcom.correct(
     "thmE4.items",
-    Relations(
-        (
-            equal(delta_next, -delta_sum / tau),
-            equal(delta_mean, 0),
-            equal(w_next, w_r - gamma * eta * Delta_q),
-            equal(delta_next, delta + (Delta_jq - Delta_q) / tau),
-            equal(E(delta_next), (g_sum - g_sum_mean) / tau),
-            equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
-            equal(g_Q_mean, eta * g_sum_mean),
-        ),
-        "for the updates of Algorithm 2, from a round r to the next",
+    relations(
+        equal(delta_next, -delta_sum / tau),
+        equal(delta_mean, 0),
+        equal(w_next, w_r - gamma * eta * Delta_q),
+        equal(delta_next, delta + (Delta_jq - Delta_q) / tau),
+        equal(E(delta_next), (g_sum - g_sum_mean) / tau),
+        equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
+        equal(g_Q_mean, eta * g_sum_mean),
+        words="for the updates of Algorithm 2, from a round r to the next",
     ),
 )
 
 damped = fedcom.assumption(
     name="asm.damped",
     place="Algorithm 2, damped",
-    claim=Relations(
-        (equal(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"
+    claim=relations(
+        equal(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)), words="line 10 of the corrected Algorithm 2"
     ),
     note="Ours.",
     gives={Property.DAMPED_TRACKING: ()},
@@ -117,24 +114,14 @@ fedcom.correct(
 limit_D = tau**2 * L**2 * eta**2 + (1 - 1 / m + (q + 1) * (1 + _local) / m) * eta * gamma * L * tau
 fedcom.correct(
     "thmD4",
-    at_most(
-        avg_grad_sq,
-        optimisation=2 * f_gap / (eta * gamma * tau * R),
-        noise=L * eta * gamma * (q + 1) / m * (1 + 2 * _local) * sigma**2,
-        drift=L**2 * eta**2 * tau * sigma**2,
-    ),
+    {"noise": L * eta * gamma * (q + 1) / m * (1 + 2 * _local) * sigma**2},
     when=[limit_D <= 1],
     given=[smooth, independent, homogeneous],
     rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 fedcom.correct(
     "thmD7",
-    at_most(
-        gap_last,
-        optimisation=(1 - eta * gamma * mu * tau) ** R * f_gap,
-        drift=L**2 * tau * eta**2 * sigma**2 / (2 * mu),
-        noise=(1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu),
-    ),
+    {"noise": (1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu)},
     when=[limit_D <= 1, curved],
     given=[smooth, independent, homogeneous, polyak],
     rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
@@ -164,23 +151,13 @@ fedcom.correct(
 )
 fedcom.correct(
     "corD5",
-    order(
-        avg_grad_sq,
-        optimisation=L * sqrt(q + 1) * f_gap / sqrt(m * R * tau),
-        noise=sqrt(q + 1) * sigma**2 / sqrt(m * R * tau),
-        drift=m * sigma**2 / (R * gamma**2),
-    ),
     when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
     given=[smooth, independent, homogeneous],
     rests_on=["thmD4.corrected"],
-    also=[
-        Rates(
-            (
-                Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
-                Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
-            )
-        )
-    ],
+    also=rates(
+        Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
+        Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
+    ),
     note="With the condition on R that makes the step size admissible, and rates that meet it.",
 )
 fedcom.correct(
@@ -197,13 +174,11 @@ fedcom.correct(
 )
 fedcom.correct(
     "tab5.fedcom",
-    Rates(
-        (
-            Rate("nonconvex", b / epsilon, (q + 1) / (b * m * epsilon)),
-            Rate("PL", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
-            Rate("strongly convex", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
-            Rate("convex", b / epsilon, (q + 1) / (b * m * epsilon**2), polylog=True),
-        )
+    rates(
+        Rate("nonconvex", b / epsilon, (q + 1) / (b * m * epsilon)),
+        Rate("PL", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+        Rate("strongly convex", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+        Rate("convex", b / epsilon, (q + 1) / (b * m * epsilon**2), polylog=True),
     ),
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
     given=[smooth, independent, homogeneous],
@@ -222,12 +197,10 @@ _damped = "For the algorithm with damping alpha = 1/(1+q) (fedcom.alg2.corrected
 
 fedcom.correct(
     "lemmaE1",
-    at_most(
-        eta**2 * tracked_message_sq,
-        noise=2 * (q + 1) * eta**2 * tau * sigma**2 / m,
-        gradients=2 * (q + 1) * eta**2 * tau * mean_grad_sq_sum,
-        compression=eta**2 * G_q,
-    ),
+    {
+        "noise": 2 * (q + 1) * eta**2 * tau * sigma**2 / m,
+        "gradients": 2 * (q + 1) * eta**2 * tau * mean_grad_sq_sum,
+    },
     note="The factor 2 pays for the correlation of noise and later gradients.",
 )
 fedcom.correct(
@@ -249,7 +222,6 @@ fedcom.correct(
         tracking=Rational(3, 2) * eta**2 * tau**3 * tracking_sq,
         noise=Rational(9, 4) * eta**2 * tau**2 * sigma**2,
     ),
-    when=[30 * eta**2 * L**2 * tau**2 <= 1],
     given=[smooth, heterogeneous],
     rests_on=["alg2"],
     also=[],
@@ -345,7 +317,7 @@ fedcom.correct(
     where={eta: _eta_E8, kappa: L / mu},
     given=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
-    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),))],
+    also=rates(Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast)),
     note=_damped,
 )
 fedcom.correct(
@@ -361,10 +333,9 @@ fedcom.correct(
         compression=sqrt(m) * G_q / sqrt(R * tau**3 * (q + 1)),
     ),
     when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
-    where={eta: balanced},
     given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
-    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),))],
+    also=rates(Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast)),
     note=_damped,
 )
 fedcom.correct(
@@ -374,12 +345,12 @@ fedcom.correct(
         "to be at least (q+1) m tau.",
         (2 * m * tau * (q + 1) <= R, m * tau * (q + 1) <= R),
     ),
-    also=[Rates((Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),))],
+    also=rates(Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon))),
     note="The first relation is sufficient, the second necessary.",
 )
 fedcom.correct(
     "corE10",
-    Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
+    rates(Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few)),
     given=[smooth, *compression, damped, convex],
     rests_on=["thmE9.corrected"],
     note=f"{_damped}  As in the corollary, for L of the order of 1.",
@@ -391,14 +362,7 @@ fedcom.correct(
 )
 fedcom.correct(
     "tab6.fedcomgate",
-    Rates(
-        tuple(
-            replace(rate, given=_few)
-            for claim in [fedcom.statements["fedcom.tab6.fedcomgate"].claim]
-            if isinstance(claim, Rates)
-            for rate in claim.rates
-        )
-    ),
+    rates(*(replace(rate, given=_few) for rate in fedcom.statements["fedcom.tab6.fedcomgate"].claim_of(Rates).rates)),
     given=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
     note=f"{_damped}  The printed rates, for so few clients that the term in G_q is of the order of epsilon, too.  In "

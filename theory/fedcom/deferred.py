@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fedtheory.theory.fedcom.heterogeneous import compression, small
-from fedtheory.theory.fedcom.setting import heterogeneous, smooth
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
-from fedtheory.theory.statement import Relations, at_most
+from fedtheory.theory.statement import at_most, relations
 
 fedcom.lemma(
     name="lemmaF1",
@@ -21,7 +20,7 @@ fedcom.lemma(
     when=[small],
     given=[smooth, heterogeneous],
     rests_on=["lemmaF2", "lemmaF5"],
-    also=[Relations((equal(drift_total, direction_total),), "the equality in the middle")],
+    also=relations(equal(drift_total, direction_total), words="the equality in the middle"),
     note="(112) prints 36 eta^2 / p, but (97) has 8 eta^2.",
 )
 fedcom.lemma(

@@ -5,18 +5,9 @@ from __future__ import annotations
 from sympy import Rational, exp, sqrt
 
 from fedtheory.theory.fedcom.homogeneous import balanced
-from fedtheory.theory.fedcom.setting import (
-    compressed,
-    convex,
-    gap_of_compression,
-    heterogeneous,
-    polyak,
-    smooth,
-    strongly_convex,
-)
-from fedtheory.theory.fedcom.symbols import *
+from fedtheory.theory.fedcom.setting import *
 from fedtheory.theory.notation import equal
-from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.statement import Rate, Words, at_most, implied, order, rates, relations
 
 compression = [compressed, heterogeneous, gap_of_compression]
 small = 30 * eta**2 * L**2 * tau**2 <= 1
@@ -71,10 +62,11 @@ _small_side = 30 * eta**2 * L**2 * tau**2
 fedcom.definition(
     name="cond61",
     place="Section E.1, (61); also (72), (77)",
-    claim=Relations(
-        (limit61 >= 0, _small_side <= 1),
-        "the condition on the learning rate",
-        (("first", limit61), ("second", _small_side)),
+    claim=relations(
+        limit61 >= 0,
+        _small_side <= 1,
+        words="the condition on the learning rate",
+        parts=(("first", limit61), ("second", _small_side)),
     ),
 )
 _E4 = {
@@ -126,7 +118,7 @@ fedcom.claim(
     when=[gamma >= sqrt(20 * m)],
     where={eta: balanced},
     rests_on=["cond61"],
-    also=[Rates((Rate("nonconvex", (q + 1) / (m * epsilon), 1 / (m * epsilon)),))],
+    also=rates(Rate("nonconvex", (q + 1) / (m * epsilon), 1 / (m * epsilon))),
     note="The extracted text has sqrt{20m}.",
 )
 fedcom.corollary(
@@ -148,7 +140,7 @@ fedcom.corollary(
     where={eta: balanced},
     given=[smooth, *compression],
     rests_on=["thmE4", "rem8"],
-    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon)),))],
+    also=rates(Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon))),
     note="The root in the sixth denominator is read as sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
 )
 fedcom.claim(
@@ -169,10 +161,11 @@ limit78 = (
 fedcom.definition(
     name="cond78",
     place="Section E.2, (78); also (86), (90)",
-    claim=Relations(
-        (limit78 >= 0, _small_side <= 1),
-        "the condition on the learning rate",
-        (("first", limit78), ("second", _small_side), ("denominator", contraction78)),
+    claim=relations(
+        limit78 >= 0,
+        _small_side <= 1,
+        words="the condition on the learning rate",
+        parts=(("first", limit78), ("second", _small_side), ("denominator", contraction78)),
     ),
 )
 curved = implied(mu <= L, "implied: an L-smooth function is PL with mu <= L")
@@ -221,22 +214,20 @@ fedcom.step(
         )
     },
     rests_on=["lemmaE1", "lemmaE2", "lemmaE7", "cond78"],
-    also=[
-        at_most(
-            gap_r,
-            contraction=contraction78 * a_prev,
-            dropped=gamma * eta / 2 * (1 - (q + 1) * L * eta * gamma * tau) * e_prev,
-            previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev2,
-            constant=c_noise,
-        )
-    ],
+    also=at_most(
+        gap_r,
+        contraction=contraction78 * a_prev,
+        dropped=gamma * eta / 2 * (1 - (q + 1) * L * eta * gamma * tau) * e_prev,
+        previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev2,
+        constant=c_noise,
+    ),
     note="a_r is the expected gap, e_r the sum over c of ||(1/m) sum_j grad f_j(w_j^(c,r))||^2.  The second claim is "
     "the bound that step (a) of (84) inserts for a_r; step (b) must then remove e_{r-1}.",
 )
 fedcom.step(
     name="thmE6.eq83",
     place="Section E.2, proof of Theorem E.6, (83)",
-    claim=Relations(((q + 1) * L * eta * gamma * tau <= 1,), "used in step 1 of (82)"),
+    claim=relations((q + 1) * L * eta * gamma * tau <= 1, words="used in step 1 of (82)"),
     when=[limit78 >= 0, small, curved],
     rests_on=["cond78"],
     note="Printed as 1 - (q+1) L eta gamma tau >= 0, from which step 1 of (82) follows; "
@@ -272,7 +263,7 @@ fedcom.lemma(
     when=[small],
     given=[smooth, *compression],
     rests_on=["lemmaF2", "lemmaF5", "lemmaF6"],
-    also=[Relations((equal(drift_mean, tau * eta**2 * direction_sq),), "the equality in the middle")],
+    also=relations(equal(drift_mean, tau * eta**2 * direction_sq), words="the equality in the middle"),
     note="For every round r; the sums over c of terms without c contribute a factor tau.",
 )
 _E8 = {
@@ -287,7 +278,7 @@ _E8 = {
 }
 eta_E8 = 1 / (2 * L * (q + 1) * tau * gamma)
 _decayed = f_gap * exp(-R / (6 * (q + 1) * kappa))
-_rates_E8 = Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),))
+_rates_E8 = rates(Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True))
 _late = [gamma >= sqrt(m * tau), implied(kappa >= 1, "implied: mu <= L")]
 fedcom.corollary(
     name="corE8",
@@ -297,7 +288,7 @@ fedcom.corollary(
     where={eta: eta_E8, kappa: L / mu},
     given=[smooth, *compression, polyak],
     rests_on=["thmE6", "thmE6.eq88"],
-    also=[_rates_E8],
+    also=_rates_E8,
     note="The extracted text closes the bracket after the third term; here it encloses all eight terms, as in (79).",
 )
 fedcom.corollary(
@@ -349,7 +340,7 @@ fedcom.theorem(
 fedcom.corollary(
     name="corE10",
     place="Section E.3, Corollary E.10",
-    claim=Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),
+    claim=rates(Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True)),
     when=[gamma >= sqrt(m * tau)],
     given=[smooth, *compression, convex],
     rests_on=["thmE9"],

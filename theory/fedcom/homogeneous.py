@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sympy import Rational, exp, sqrt
 
-from fedtheory.theory.fedcom.setting import compressed, convex, homogeneous, polyak, smooth
-from fedtheory.theory.fedcom.symbols import *
-from fedtheory.theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+from fedtheory.theory.fedcom.setting import *
+from fedtheory.theory.statement import Rate, Words, at_most, implied, order, rates, relations
 
 b = q / m + 1
 
@@ -52,7 +51,7 @@ limit21 = tau**2 * L**2 * eta**2 + b * eta * gamma * L * tau
 fedcom.definition(
     name="cond21",
     place="Section D.1, (21); also (29), (37), (39), (44)",
-    claim=Relations((limit21 <= 1,), "the condition on the learning rate", (("limit", limit21),)),
+    claim=relations(limit21 <= 1, words="the condition on the learning rate", parts=(("limit", limit21),)),
 )
 fedcom.theorem(
     name="thmD4",
@@ -84,14 +83,10 @@ fedcom.corollary(
     where={eta: balanced},
     given=[smooth, compressed, homogeneous],
     rests_on=["thmD4"],
-    also=[
-        Rates(
-            (
-                Rate("fixed gamma", 1 / epsilon, (q + 1) / (m * epsilon)),
-                Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
-            )
-        )
-    ],
+    also=rates(
+        Rate("fixed gamma", 1 / epsilon, (q + 1) / (m * epsilon)),
+        Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
+    ),
     note="The step size is printed up to a constant; here with the constant 1.",
 )
 root32 = (sqrt(b**2 * gamma**2 + 4) - b * gamma) / (2 * L * tau)
@@ -113,14 +108,10 @@ fedcom.claim(
     ),
     where={eta: balanced},
     rests_on=["cond21", "corD5"],
-    also=[
-        Rates(
-            (
-                Rate("fixed gamma", 1 / epsilon, (q + 1) / (m * epsilon)),
-                Rate("similarly", (q + 1) / epsilon, 1 / (m * epsilon)),
-            )
-        )
-    ],
+    also=rates(
+        Rate("fixed gamma", 1 / epsilon, (q + 1) / (m * epsilon)),
+        Rate("similarly", (q + 1) / epsilon, 1 / (m * epsilon)),
+    ),
 )
 fedcom.corollary(
     name="corD6",
@@ -134,7 +125,7 @@ fedcom.corollary(
     when=[tau**2 * L**2 * eta**2 + eta * L * tau <= 1],
     given=[smooth, homogeneous],
     rests_on=["thmD4"],
-    also=[Rates((Rate("gamma = 1, q = 0", m / epsilon, 1 / epsilon),))],
+    also=rates(Rate("gamma = 1, q = 0", m / epsilon, 1 / epsilon)),
     note="Condition (21) at gamma = 1, q = 0.",
 )
 fedcom.theorem(
@@ -164,14 +155,10 @@ fedcom.corollary(
     where={eta: 1 / (2 * L * b * tau * gamma), kappa: L / mu},
     given=[smooth, compressed, homogeneous, polyak],
     rests_on=["thmD7"],
-    also=[
-        Rates(
-            (
-                Rate("PL, strongly convex", b * kappa, (q + 1) / (b * m * epsilon), polylog=True),
-                Rate("gamma without bound", (q + 1) * kappa, (q + 1) / (b * m * epsilon), polylog=True),
-            )
-        )
-    ],
+    also=rates(
+        Rate("PL, strongly convex", b * kappa, (q + 1) / (b * m * epsilon), polylog=True),
+        Rate("gamma without bound", (q + 1) * kappa, (q + 1) / (b * m * epsilon), polylog=True),
+    ),
     note="The second line of (43); its first condition is eta gamma mu tau <= 1/2 with the learning rate of the corollary.  "
     "The compressors are read as independent.",
 )
@@ -190,7 +177,7 @@ fedcom.theorem(
     where={phi: 1 / sqrt(m * tau), eta: eta_D9},
     given=[smooth, compressed, homogeneous, convex],
     rests_on=["thmD7", "cond21"],
-    also=[Rates((Rate("convex", L * (1 + q) / epsilon, (q + 1) ** 2 / (m * b**2 * epsilon**2), polylog=True),))],
+    also=rates(Rate("convex", L * (1 + q) / epsilon, (q + 1) ** 2 / (m * b**2 * epsilon**2), polylog=True)),
     note="FedCOM on f(w) + (phi/2) ||w||^2.  (44) is (21); with the step size of the theorem it is a condition on gamma "
     "and q only.",
 )

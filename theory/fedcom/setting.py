@@ -12,15 +12,15 @@ from fedtheory.theory.fedcom import algorithms
 from fedtheory.theory.fedcom.symbols import *
 from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Relations
+from fedtheory.theory.statement import Relations, relations
 
 E = Expectation
 
 problem = fedcom.setting(
     name="problem",
     place="Problem (main paper)",
-    claim=Relations(
-        (equal(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"
+    claim=relations(
+        equal(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m), words="minimise f over R^d; client j holds f_j"
     ),
     note="Reconstructed.",
     gives={Property.EQUAL_WEIGHTS: ()},
@@ -31,9 +31,9 @@ problem = fedcom.setting(
 smooth = fedcom.assumption(
     name="asm1",
     place="Assumption 1 (main paper)",
-    claim=Relations(
-        (Le(Norm(Grad(f_j, u) - Grad(f_j, v)), L * Norm(u - v)),),
-        "every f_j is differentiable and L-smooth; f is bounded below",
+    claim=relations(
+        Le(Norm(Grad(f_j, u) - Grad(f_j, v)), L * Norm(u - v)),
+        words="every f_j is differentiable and L-smooth; f is bounded below",
     ),
     note="Reconstructed from its uses in the supplement.",
     gives={Property.SMOOTH: (L,), Property.BOUNDED_BELOW: ()},
@@ -41,8 +41,8 @@ smooth = fedcom.assumption(
 compressed = fedcom.assumption(
     name="asm2",
     place="Assumption 2 (main paper)",
-    claim=Relations(
-        (equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"
+    claim=relations(
+        equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2), words="for every message x"
     ),
     note="Reconstructed from (11), (51), (114).  It does not say how the clients' compressors depend on each other.",
     gives={Property.COMPRESSOR: (q,)},
@@ -50,13 +50,11 @@ compressed = fedcom.assumption(
 _difference = Value(Q, x_i) - x_i
 independent = fedcom.correct(
     "asm2",
-    Relations(
-        (
-            equal(E(Value(Q, x)), x),
-            Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2),
-            equal(E(Inner(_difference, Value(Q, x) - x)), 0),
-        ),
-        "for every message x; and for the messages x and x_i of any two clients",
+    relations(
+        equal(E(Value(Q, x)), x),
+        Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2),
+        equal(E(Inner(_difference, Value(Q, x) - x)), 0),
+        words="for every message x; and for the messages x and x_i of any two clients",
     ),
     suffix="independent",
     note="Step (2) of (11) uses this.",
@@ -94,14 +92,12 @@ _x = IndexedBase("x", real=True)
 gap_of_compression = fedcom.assumption(
     name="asm5",
     place="Assumption 5 (main paper)",
-    claim=Relations(
-        (
-            Le(
-                E(Norm(Sum(Value(Q, _x[j]), (j, 1, m)) / m) ** 2 - Norm(Value(Q, Sum(_x[j], (j, 1, m)) / m)) ** 2),
-                G_q,
-            ),
+    claim=relations(
+        Le(
+            E(Norm(Sum(Value(Q, _x[j]), (j, 1, m)) / m) ** 2 - Norm(Value(Q, Sum(_x[j], (j, 1, m)) / m)) ** 2),
+            G_q,
         ),
-        "for the messages x_1 ... x_m of a round",
+        words="for the messages x_1 ... x_m of a round",
     ),
     note="Reconstructed from (51), (114).",
     gives={Property.COMPRESSION_DRIFT: (G_q,)},
@@ -109,18 +105,17 @@ gap_of_compression = fedcom.assumption(
 polyak = fedcom.assumption(
     name="asm6",
     place="Section C, Assumption 6",
-    claim=Relations(
-        (Ge(Rational(1, 2) * Norm(Grad(f, w)) ** 2, mu * (Value(f, w) - Value(f, w_star))),),
-        "Polyak-Lojasiewicz, for all w",
+    claim=relations(
+        Ge(Rational(1, 2) * Norm(Grad(f, w)) ** 2, mu * (Value(f, w) - Value(f, w_star))),
+        words="Polyak-Lojasiewicz, for all w",
     ),
     gives={Property.POLYAK: (mu,)},
 )
 strongly_convex = fedcom.assumption(
     name="asm7",
     place="Section C, Assumption 7",
-    claim=Relations(
-        (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
-        "for all u, v",
+    claim=relations(
+        Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2), words="for all u, v"
     ),
     note="About a function f; only (88) uses it, 'for local cost functions'.",
     gives={Property.STRONGLY_CONVEX: (mu,)},
@@ -128,7 +123,7 @@ strongly_convex = fedcom.assumption(
 
 convex = fedcom.correct(
     "asm7",
-    Relations((Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)),), "for all u, v; f has a minimiser w^(*)"),
+    relations(Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)), words="for all u, v; f has a minimiser w^(*)"),
     suffix="convex",
     note="Strong convexity with mu = 0, which Theorems D.9 and E.9 assume in words, and the existence of the w^(*) in their "
     "bounds.",
@@ -141,16 +136,16 @@ fedcom.algorithm(
     name="alg1",
     place="Algorithm 1 (main paper), FedCOM(R, tau, eta, gamma)",
     claim=algorithms.ALG1,
-    also=[
-        Relations((equal(w_r - w_end, eta * g_sum), equal(w_next, w_r - gamma * eta * message_mean)), "(23) and (24)"),
-    ],
+    also=relations(
+        equal(w_r - w_end, eta * g_sum), equal(w_next, w_r - gamma * eta * message_mean), words="(23) and (24)"
+    ),
     note="Reconstructed from (23), (24); the lower limit 'c=0, r' of (24) is read as c=0.",
 )
 gate = fedcom.algorithm(
     name="alg2",
     place="Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
     claim=algorithms.ALG2,
-    also=[Relations((equal(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
+    also=relations(equal(w_next, w_r - eta * gamma * Delta_q), words="(49)"),
     note="Reconstructed from Algorithm 4 with all clients, (49), and items 1 to 8 of the proof of Theorem E.4; (49) "
     "writes Delta_j for delta_j.",
     gives={Property.ZERO_TRACKINGS: ()},
@@ -165,8 +160,8 @@ fedcom.algorithm(
 fedcom.algorithm(
     name="alg3.option1",
     place="Section B.1, Algorithm 3, Option I",
-    claim=Relations(
-        (equal(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"
+    claim=relations(
+        equal(w_next, w_r - gamma * eta * Delta_q), words="every device updates its copy of the server's model"
     ),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
@@ -174,7 +169,7 @@ fedcom.algorithm(
 fedcom.algorithm(
     name="alg3.option2",
     place="Section B.1, Algorithm 3, Option II",
-    claim=Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
+    claim=relations(equal(w_next, w_r - gamma * eta * Delta_q), words="the server updates its model and broadcasts it"),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )

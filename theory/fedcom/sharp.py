@@ -35,23 +35,16 @@ fedcom.sharpen(
 _rests_on = ["lemmaD1.corrected.sharp", "lemmaD2.corrected", "lemmaD3.summed.sharp"]
 fedcom.sharpen(
     "thmD4.corrected",
-    at_most(
-        avg_grad_sq,
-        optimisation=2 * f_gap / (eta * gamma * tau * R),
-        noise=L * eta * gamma * _of_noise * sigma**2,
-        drift=L**2 * eta**2 * (tau - 1) * sigma**2,
-    ),
+    {"noise": L * eta * gamma * _of_noise * sigma**2, "drift": L**2 * eta**2 * (tau - 1) * sigma**2},
     when=_limit,
     rests_on=_rests_on,
 )
 fedcom.sharpen(
     "thmD7.corrected",
-    at_most(
-        gap_last,
-        optimisation=(1 - eta * gamma * mu * tau) ** R * f_gap,
-        drift=L**2 * (tau - 1) * eta**2 * sigma**2 / (2 * mu),
-        noise=_of_noise * gamma * eta * L * sigma**2 / (2 * mu),
-    ),
+    {
+        "drift": L**2 * (tau - 1) * eta**2 * sigma**2 / (2 * mu),
+        "noise": _of_noise * gamma * eta * L * sigma**2 / (2 * mu),
+    },
     when=[*_limit, curved],
     rests_on=_rests_on,
 )

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal, ParamSpec
 
 import sympy
 from sympy.core.relational import Relational
@@ -960,8 +960,15 @@ class Argument(Ledger):
 
     # The claim
 
-    def conclude(self, fact: Fact, part: int = 0) -> None:
-        """Check that the fact gives the claim (or one of several): same quantity, same direction, a value no smaller."""
+    def conclude(self, *several: Fact, part: int = 0) -> None:
+        """Check that a fact gives the claim (or one of several), and each further one the next claim.
+
+        It has the same quantity, the same direction, and a value no smaller.
+        """
+        for number, fact in enumerate(several, part):
+            self._conclude(fact, number)
+
+    def _conclude(self, fact: Fact, part: int) -> None:
         goal = self.goal(part)
         self._concluded.add(part)
         self._derived(fact)
@@ -1131,6 +1138,23 @@ def _vanishes(rest: sympy.Expr) -> Decision:
 
 
 Proof = Callable[[Argument], None]
+Choices = ParamSpec("Choices")
+
+
+def curried(proof: Callable[Concatenate[Argument, Choices], None]) -> Callable[Choices, Proof]:
+    """A proof with further parameters, such as the statement that it begins with, as a function of these."""
+    return lambda *choices, **named: lambda p: proof(p, *choices, **named)
+
+
+@curried
+def substituted(p: Argument, source: str, *others: str) -> None:
+    """The claim of a statement, its quantities replaced by their bounds in other statements, one after another."""
+    p.conclude(p.put(p.claim(source), *map(p.claim, others)))
+
+
+def evidence_of(proofs: Mapping[str, Proof], kind: EvidenceKind, language: Language, paper: str) -> Iterator[Evidence]:
+    """Proofs by the names of their statements, as evidence."""
+    return (as_evidence(name, kind, proof, language, paper) for name, proof in proofs.items())
 
 
 def for_printed(proofs: Mapping[str, Proof], language: Language, paper: str) -> Iterator[Evidence]:

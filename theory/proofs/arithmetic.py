@@ -28,8 +28,9 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs import record, sequents
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.sequents import Sequent
-from fedtheory.theory.statement import Status
+from fedtheory.theory.statement import Status, Verdict
 
 EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
 _REFUSED = "{} is not polynomial: expected sums, products, rational powers, min, max of symbols"
@@ -49,6 +50,15 @@ class Decision:
     says: str
     model: Mapping[sympy.Symbol, sympy.Rational] = field(default_factory=dict)
     sides: tuple[sympy.Expr, sympy.Expr] | None = None
+
+    @property
+    def witness(self) -> dict[str, str]:
+        """The model by names."""
+        return {s.name: str(value) for s, value in self.model.items()}
+
+    def verdict(self, says: str | None = None) -> Verdict:
+        """The same of a statement, perhaps in other words."""
+        return Verdict(self.status, self.says if says is None else says, witness=self.witness)
 
 
 def at_most(left: Any, right: Any) -> Relational:
@@ -221,7 +231,7 @@ def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
 def _is_counterexample(given: Sequence[Boolean], claim: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
     """Whether, exactly and in fractions, the domains and hypotheses hold and the claim does not."""
     names = sequents.names_of(model)
-    values = {names[s]: Fraction(int(v.p), int(v.q)) for s, v in model.items()}
+    values = {names[s]: fraction(v) for s, v in model.items()}
 
     def at(one: Boolean) -> bool | None:
         return sequents.holds(sequents.relation(one, names), values)

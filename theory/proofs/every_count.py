@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,19 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FIELD, Form, ProgrammeFamily, nonnegative, sign_of, value
+from fedtheory.theory.proofs.gram import collected
+from fedtheory.theory.proofs.linear import fraction, solution_over, symmetric
+from fedtheory.theory.proofs.symmetry import (
+    COUNT,
+    COUNTS,
+    FIELD,
+    Form,
+    ProgrammeFamily,
+    in_field,
+    nonnegative,
+    sign_of,
+    value,
+)
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded, corrected, positive_semidefinite, solve, tight
 
 _AT = (2, 3, 4, 6, 10, 30, 1000, 10**6)  # numbers of clients at which a proof is looked for
@@ -50,27 +62,14 @@ def proves(family: ProgrammeFamily, found: ParametricCertificate) -> bool:
     rest = rest_of(family, found)
     if any(c for part, c in rest.items() if isinstance(part, str)) or not all(map(finite, rest.values())):
         return False
-    return _semidefinite(matrix_of(rest, sorted({name for part in rest for name in part})))
+    return _semidefinite(symmetric(rest, sorted({name for part in rest for name in part}), FIELD.zero))
 
 
 def rest_of(family: ProgrammeFamily, found: ParametricCertificate) -> dict[Any, Any]:
     """constant * amount - objective - the conditions times their multipliers."""
-    rest: dict[Any, Any] = {}
-    parts = [(found.constant, family.amount), (-FIELD.one, family.objective)]
-    for factor, form in [*parts, *((-x, family.conditions[name]) for name, x in found.multipliers.items())]:
-        for part, c in form.items():
-            rest[part] = rest.get(part, FIELD.zero) + factor * c
-    return {part: c for part, c in rest.items() if c}
-
-
-def matrix_of(form: Form, names: Sequence[str]) -> list[list[Any]]:
-    """The symmetric matrix of a form in the products of these vectors."""
-    place = {name: i for i, name in enumerate(names)}
-    found = [[FIELD.zero] * len(names) for _ in names]
-    for (a, b), c in form.items():
-        found[place[a]][place[b]] += c / 2
-        found[place[b]][place[a]] += c / 2
-    return found
+    forms = [(found.constant, family.amount), (-FIELD.one, family.objective)]
+    forms += [(-x, family.conditions[name]) for name, x in found.multipliers.items()]
+    return collected((part, factor * c) for factor, form in forms for part, c in form.items())
 
 
 def _semidefinite(matrix: list[list[Any]]) -> bool:
@@ -108,8 +107,8 @@ def certificate(family: ProgrammeFamily) -> ParametricCertificate:
     """
     if family.constant:
         bracket = tight(family.at(2))
-        multipliers = {name: _number(x) for name, x in bracket.multipliers.items()}
-        candidates = iter([ParametricCertificate(_number(bracket.upper), multipliers)])
+        multipliers = {name: in_field(x) for name, x in bracket.multipliers.items()}
+        candidates = iter([ParametricCertificate(in_field(bracket.upper), multipliers)])
     else:
         candidates = _candidates(family)
     proved: list[tuple[float, ParametricCertificate]] = []
@@ -198,12 +197,11 @@ class _ConstantSearch:
     def __init__(self, family: ProgrammeFamily, base: Any, degree: int) -> None:
         self.family, self.degree = family, degree
         self.forms = [family.amount, *family.conditions.values()]
-        every = [family.objective, *self.forms]
-        poles = any(not c.denom(1) for form in every for c in form.values())
+        poles = any(not c.denom(1) for form in family.forms for c in form.values())
         step = 1 / (COUNT - 1) if poles else 1 / COUNT
         self.basis = [base * step**n for n in range(degree + 1)]
-        parts = sorted({part for form in every for part in form}, key=str)
-        self.names = sorted({name for part in parts if isinstance(part, tuple) for name in part})
+        parts = sorted({part for form in family.forms for part in form}, key=str)
+        self.names = family.vectors
         squared = {part[0] for part in parts if isinstance(part, tuple) and part[0] == part[1]}
         # what stands before function values and products with vectors without a square must vanish for all M
         loose = [part for part in parts if isinstance(part, str) or not squared.issuperset(part)]
@@ -230,7 +228,7 @@ class _ConstantSearch:
         whole = [dict((one.numer * below.exquo(one.denom)).terms()) for one in terms]
         for power in sorted({p for one in whole for p in one}):
             numbers = [one.get(power, QQ(0)) for one in whole]
-            *row, target = [Fraction(int(c.numerator), int(c.denominator)) for c in numbers]
+            *row, target = map(fraction, numbers)
             self.rows.append(row)
             self.wanted.append(target)
 
@@ -312,16 +310,12 @@ class _ConstantSearch:
             return
         whole = dict(zip(free, found, strict=True)) | dict(enumerate(constants))
         sums = [
-            sum((_number(whole.get(k * width + n, Fraction(0))) * one for n, one in enumerate(self.basis)), FIELD.zero)
+            sum((in_field(whole.get(k * width + n, Fraction(0))) * one for n, one in enumerate(self.basis)), FIELD.zero)
             for k in range(len(self.forms))
         ]
         yield ParametricCertificate(
             sums[0], {name: x for name, x in zip(self.family.conditions, sums[1:], strict=True) if x}
         )
-
-
-def _number(x: Fraction) -> Any:
-    return FIELD(QQ(x.numerator, x.denominator))
 
 
 def _simple(x: float) -> Fraction:
@@ -357,7 +351,7 @@ def needed(family: ProgrammeFamily, found: Instances) -> Any:
     ratio = found.at(family.objective) / amount if (amount := found.at(family.amount)) else None
     if ratio is None or not all(map(finite, (*every, *conditions, ratio))) or not nonnegative(amount):
         return None
-    return ratio if all(map(nonnegative, conditions)) and _semidefinite(matrix_of(twice, names)) else None
+    return ratio if all(map(nonnegative, conditions)) and _semidefinite(symmetric(twice, names, FIELD.zero)) else None
 
 
 def close(constant: Any, least: Any) -> bool:
@@ -388,9 +382,9 @@ def instances(family: ProgrammeFamily, proof: ParametricCertificate) -> Instance
             continue
         names = best.vectors
         products = {
-            (a, b): _number(best.gram[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i <= j
+            (a, b): in_field(best.gram[i][j]) for i, a in enumerate(names) for j, b in enumerate(names) if i <= j
         }
-        found = Instances(products, {name: _number(x) for name, x in best.values.items()})
+        found = Instances(products, {name: in_field(x) for name, x in best.values.items()})
         least = needed(family, found)
         if least is not None and close(proof.constant, least):
             return found
@@ -399,49 +393,43 @@ def instances(family: ProgrammeFamily, proof: ParametricCertificate) -> Instance
 
 def _on_line(family: ProgrammeFamily) -> Instances | None:
     """The known instance on a line, for every number of clients; None without one."""
-    parts = {part for form in (family.objective, family.amount, *family.conditions.values()) for part in form}
-    names = sorted({name for part in parts if isinstance(part, tuple) for name in part} & family.line.keys())
-    products = {(a, b): _number(family.line[a] * family.line[b]) for i, a in enumerate(names) for b in names[i:]}
-    values = {part: _number(family.line[part]) for part in parts if isinstance(part, str) and family.line}
-    return Instances(products, values) if family.line else None
+    if not family.line:
+        return None
+    names = [name for name in family.vectors if name in family.line]
+    products = {(a, b): in_field(family.line[a] * family.line[b]) for i, a in enumerate(names) for b in names[i:]}
+    return Instances(products, {name: in_field(family.line[name]) for name in family.values})
+
+
+def _product(vectors: Sequence[Sequence[Any]], pair: tuple[int, int], a: int, b: int) -> Any:
+    """The entry a, b of the symmetric product of two vectors, or of one with itself."""
+    u, v = (vectors[i] for i in pair)
+    return u[a] * v[b] + (v[a] * u[b] if pair[0] != pair[1] else 0)
 
 
 def _complementary(family: ProgrammeFamily, proof: ParametricCertificate) -> Instances | None:
     """Where what is left of the proof is 0, and so are the conditions with a multiplier: linear equations."""
-    forms = (family.objective, family.amount, *family.conditions.values())
-    names = sorted({name for form in forms for part in form if isinstance(part, tuple) for name in part})
-    values = sorted({part for form in forms for part in form if isinstance(part, str)})
-    domain = FIELD.to_domain()
-    rest = DomainMatrix(matrix_of(rest_of(family, proof), names), (len(names),) * 2, domain)
+    names, values, domain = family.vectors, family.values, FIELD.to_domain()
+    rest = DomainMatrix(symmetric(rest_of(family, proof), names, FIELD.zero), (len(names),) * 2, domain)
     kernel = rest.nullspace().to_list()
     pairs = [(i, j) for i in range(len(kernel)) for j in range(i, len(kernel))]
     place = {name: i for i, name in enumerate(names)}
 
     def row(form: Form, right: Any) -> list[Any]:
-        found = []
-        for i, j in pairs:
-            u, v = kernel[i], kernel[j]
-            terms = ((place[p[0]], place[p[1]], c) for p, c in form.items() if isinstance(p, tuple))
-            found.append(sum((c * (u[a] * v[b] + (v[a] * u[b] if i != j else 0)) for a, b, c in terms), FIELD.zero))
+        terms = [(place[p[0]], place[p[1]], c) for p, c in form.items() if isinstance(p, tuple)]
+        found = (sum((c * _product(kernel, pair, a, b) for a, b, c in terms), FIELD.zero) for pair in pairs)
         return [*found, *(form.get(name, FIELD.zero) for name in values), right]
 
     rows = [row(family.conditions[name], FIELD.zero) for name in proof.multipliers]
     rows.append(row(family.amount, FIELD.one))
-    reduced, pivots = DomainMatrix(rows, (len(rows), len(rows[0])), domain).rref()
-    unknowns = len(rows[0]) - 1
-    if unknowns in pivots:
+    solved = solution_over(domain, rows)
+    if solved is None:
         return None
-    solved = [FIELD.zero] * unknowns
-    for i, column in enumerate(pivots):
-        solved[column] = reduced[i, unknowns].element
-    products: dict[tuple[str, str], Any] = {}
-    for (i, j), x in zip(pairs, solved, strict=False):
-        for a, b in product(range(len(names)), repeat=2) if x else ():
-            if a <= b:
-                u, v = kernel[i], kernel[j]
-                own = x * (u[a] * v[b] + (v[a] * u[b] if i != j else 0))
-                if own:
-                    products[names[a], names[b]] = products.get((names[a], names[b]), FIELD.zero) + own
+    products = collected(
+        ((names[a], names[b]), x * _product(kernel, pair, a, b))
+        for pair, x in zip(pairs, solved, strict=False)
+        for a, b in combinations_with_replacement(range(len(names)), 2)
+        if x
+    )
     found = Instances(products, dict(zip(values, solved[len(pairs) :], strict=True)))
     least = needed(family, found)
     return found if least is not None and least == proof.constant else None  # 0 equals None in sympy

@@ -15,9 +15,10 @@ import sympy
 from sympy import QQ
 
 from fedtheory.theory.proofs import squares
-from fedtheory.theory.proofs.every_count import ParametricCertificate, finite, matrix_of, rest_of
+from fedtheory.theory.proofs.every_count import ParametricCertificate, finite, rest_of
+from fedtheory.theory.proofs.linear import symmetric
 from fedtheory.theory.proofs.squares import named
-from fedtheory.theory.proofs.symmetry import COUNT, Form, ProgrammeFamily, sign_of, value
+from fedtheory.theory.proofs.symmetry import COUNT, FIELD, Form, ProgrammeFamily, sign_of, value
 
 _MORE = sympy.Symbol("m")
 _MOST = 16  # powers of 1 + m that are tried
@@ -43,9 +44,7 @@ class _FamilySection:
 
     def __init__(self, family: ProgrammeFamily, proof: ParametricCertificate) -> None:
         self.family, self.certificate = family, proof
-        parts = [part for form in (family.objective, family.amount, *family.conditions.values()) for part in form]
-        self.vectors = named("v", sorted({name for part in parts if isinstance(part, tuple) for name in part}))
-        self.numbers = named("n", sorted({part for part in parts if isinstance(part, str)}))
+        self.vectors, self.numbers = named("v", family.vectors), named("n", family.values)
 
     @property
     def statement(self) -> str:
@@ -97,7 +96,7 @@ class _FamilySection:
     def squares(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         """What is left of the slack besides the conditions: factors, and combinations of vectors to be squared."""
         names = list(self.vectors)
-        rest = matrix_of(rest_of(self.family, self.certificate), names)
+        rest = symmetric(rest_of(self.family, self.certificate), names, FIELD.zero)
         for k, name in enumerate(names):
             pivot, row = rest[k][k], rest[k][k:]
             if not pivot:

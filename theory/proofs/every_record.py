@@ -32,7 +32,7 @@ from fedtheory.theory.proofs.every_count import (
     proves,
 )
 from fedtheory.theory.proofs.scenes import PaperScenes
-from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FEW, FIELD, EverySearch, ProgrammeFamily
+from fedtheory.theory.proofs.symmetry import COUNT, COUNTS, FEW, FIELD, EverySearch
 from fedtheory.theory.proofs.tight import NotSolved, Unbounded
 from fedtheory.theory.statement import Bound, Statement, defined
 
@@ -177,7 +177,7 @@ def _checked(entry: str, term: str, search: EverySearch, told: Told) -> BestForE
     if "products" in told:
         if search.below is None:
             raise ValueError(f"{entry}: {term}: expected no instances")
-        names, values = _names(search.below)
+        names, values = search.below.vectors, search.below.values
         products = {(names[int(i)], names[int(j)]): _read(x) for i, j, x in told["products"]}
         instance = Instances(products, {values[int(i)]: _read(x) for i, x in told["values"].items()})
         least = needed(search.below, instance)
@@ -221,19 +221,13 @@ def _written(one: BestForEveryCount) -> Told:
     places = {name: str(i) for i, name in enumerate(one.search.above.conditions)}
     multipliers = {places[name]: _told(x) for name, x in one.proof.multipliers.items()}
     told: dict[str, Any] = {"constant": _told(one.proof.constant), "multipliers": multipliers}
-    if one.instance is None or one.search.below is None:
+    below = one.search.below
+    if one.instance is None or below is None:
         return told
-    names, values = ({name: i for i, name in enumerate(several)} for several in _names(one.search.below))
+    names, values = ({name: i for i, name in enumerate(several)} for several in (below.vectors, below.values))
     told["products"] = [[names[a], names[b], _told(x)] for (a, b), x in one.instance.products.items() if x]
     told["values"] = {str(values[name]): _told(x) for name, x in one.instance.values.items() if x}
     return told
-
-
-def _names(family: ProgrammeFamily) -> tuple[list[str], list[str]]:
-    """The vectors and the function values of a family."""
-    parts = {part for form in (family.objective, family.amount, *family.conditions.values()) for part in form}
-    pairs = [part for part in parts if isinstance(part, tuple)]
-    return sorted({name for pair in pairs for name in pair}), sorted(p for p in parts if isinstance(p, str))
 
 
 def _told(function: Any) -> list[list[int]]:

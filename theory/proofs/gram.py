@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Number = Fraction | int
 Name = TypeVar("Name")
@@ -20,6 +20,19 @@ def _added(one: Mapping[Name, Fraction], other: Mapping[Name, Fraction], factor:
     for key, value in other.items():
         total[key] = total[key] + factor * value if key in total else factor * value
     return {key: value for key, value in total.items() if value}
+
+
+def collected(terms: Iterable[tuple[Name, Any]]) -> dict[Name, Any]:
+    """The sums of the terms of each name, without those that are 0."""
+    found: dict[Name, Any] = {}
+    for key, value in terms:
+        found[key] = found[key] + value if key in found else value
+    return {key: value for key, value in found.items() if value}
+
+
+def pair(a: str, b: str) -> tuple[str, str]:
+    """The key of the product of two vectors: their names in order."""
+    return (a, b) if a <= b else (b, a)
 
 
 @dataclass(frozen=True)
@@ -61,12 +74,8 @@ class GramVector:
 
     def __matmul__(self, other: GramVector) -> QuadraticForm:
         """The inner product."""
-        products: dict[tuple[str, str], Fraction] = {}
-        for a, x in self.parts.items():
-            for b, y in other.parts.items():
-                key = (a, b) if a <= b else (b, a)
-                products[key] = products.get(key, Fraction(0)) + x * y
-        return QuadraticForm({key: value for key, value in products.items() if value}, {})
+        terms = ((pair(a, b), x * y) for a, x in self.parts.items() for b, y in other.parts.items())
+        return QuadraticForm(collected(terms), {})
 
     @property
     def square(self) -> QuadraticForm:
@@ -101,6 +110,11 @@ class QuadraticForm:
     def __bool__(self) -> bool:
         return bool(self.products or self.numbers)
 
+    @property
+    def parts(self) -> dict[Any, Fraction]:
+        """All coefficients, of the products and of the numbers."""
+        return {**self.products, **self.numbers}
+
 
 NOTHING, ZERO = GramVector({}), QuadraticForm({}, {})
 
@@ -117,23 +131,14 @@ def number(name: str) -> QuadraticForm:
 
 def total(vectors: Iterable[GramVector]) -> GramVector:
     """The sum of vectors."""
-    found: dict[str, Fraction] = {}
-    for one in vectors:
-        for name, value in one.parts.items():
-            found[name] = found.get(name, Fraction(0)) + value
-    return GramVector({name: value for name, value in found.items() if value})
+    return GramVector(collected(part for one in vectors for part in one.parts.items()))
 
 
 def summed(forms: Iterable[QuadraticForm]) -> QuadraticForm:
     """The sum of quadratic forms."""
-    products: dict[tuple[str, str], Fraction] = {}
-    numbers: dict[str, Fraction] = {}
-    for one in forms:
-        for key, value in one.products.items():
-            products[key] = products[key] + value if key in products else value
-        for name, value in one.numbers.items():
-            numbers[name] = numbers[name] + value if name in numbers else value
-    return QuadraticForm({k: v for k, v in products.items() if v}, {k: v for k, v in numbers.items() if v})
+    several = list(forms)
+    products = collected(part for one in several for part in one.products.items())
+    return QuadraticForm(products, collected(part for one in several for part in one.numbers.items()))
 
 
 def mean(forms: Iterable[QuadraticForm]) -> QuadraticForm:

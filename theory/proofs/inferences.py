@@ -16,7 +16,7 @@ from sympy.core.relational import Relational
 from fedtheory.theory import field
 from fedtheory.theory.field import Assumption
 from fedtheory.theory.proofs import parallel
-from fedtheory.theory.proofs.argument import Argument, Fact, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, curried, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least
 from fedtheory.theory.proofs.forms import replaced
 from fedtheory.theory.proofs.parallel import Uses, Vectors
@@ -152,43 +152,37 @@ def _state(p: Argument, fact: Fact) -> sympy.Expr:
     return replaced(fact.quantity, {after: before for before, after in p.language.following.items()})
 
 
-def in_words(why: str, says: Relational, *used: Statement | Assumption) -> Callable[[Argument], None]:
+@curried
+def in_words(p: Argument, why: str, says: Relational, *used: Statement | Assumption) -> None:
     """A whole proof as one inference in words, which is a premise of the verdict.
 
     why   the reason
     says  what follows: quantity <= value; the claim must not say more
     used  lemmas, whose conditions and assumptions are then checked, and assumptions that it needs
     """
-
-    def proof(p: Argument) -> None:
-        for one in used:
-            if isinstance(one, Statement):
-                p.source(one.id.partition(".")[2])
-            for needed in () if isinstance(one, Statement) else one.gives:
-                p.needs(needed)
-        p.conclude(p.by_hand(" ".join(why.split()), says.lts, "<=", says.gts))
-
-    return proof
+    for one in used:
+        if isinstance(one, Statement):
+            p.source(one.id.partition(".")[2])
+        for needed in () if isinstance(one, Statement) else one.gives:
+            p.needs(needed)
+    p.conclude(p.by_hand(" ".join(why.split()), says.lts, "<=", says.gts))
 
 
-def decreasing(lemma: Statement, first: Any, after: Any, most: Any) -> Callable[[Argument], None]:
+@curried
+def decreasing(p: Argument, lemma: Statement, first: Any, after: Any, most: Any) -> None:
     """A whole proof for step sizes eta = first / t in round r, t = r + after: the state is then at most most / t.
 
     lemma  next <= keeps * state + noise, for a step size eta
     most   at least `after` times the start
     """
-
-    def proof(p: Argument) -> None:
-        t = sympy.Symbol("t", positive=True)
-        p.conditions = [*p.conditions, t >= after]
-        fact = p.claim(lemma.id.partition(".")[2], at={field.eta: first / t}, under=[t >= after])
-        state = _state(p, fact)
-        p.compare("at the start", Fact(state, "<=", p.start_of(state)), Fact(state, "<=", spread_out(most / after)))
-        then = p.put(fact, p.by_hand("in round r, by induction", state, "<=", spread_out(most / t)))
-        p.compare("after round r", then, replace(then, value=spread_out(most / (t + 1))))
-        p.conclude(p.by_hand("in round R, by induction", p.language.last[state], "<=", most / (field.R + after), then))
-
-    return proof
+    t = sympy.Symbol("t", positive=True)
+    p.conditions = [*p.conditions, t >= after]
+    fact = p.claim(lemma.id.partition(".")[2], at={field.eta: first / t}, under=[t >= after])
+    state = _state(p, fact)
+    p.compare("at the start", Fact(state, "<=", p.start_of(state)), Fact(state, "<=", spread_out(most / after)))
+    then = p.put(fact, p.by_hand("in round r, by induction", state, "<=", spread_out(most / t)))
+    p.compare("after round r", then, replace(then, value=spread_out(most / (t + 1))))
+    p.conclude(p.by_hand("in round R, by induction", p.language.last[state], "<=", most / (field.R + after), then))
 
 
 certificate = "certificate"  # in place of a list: see `fedtheory.bounds.certified_rounds`

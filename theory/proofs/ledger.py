@@ -155,11 +155,10 @@ class Ledger:
         for step in self.steps:
             if step.decision.status is not Status.PROVED:
                 broken = step.decision.status is Status.REFUTED
-                model = {s.name: str(v) for s, v in step.decision.model.items()}
                 return Verdict(
                     Status.BROKEN if broken else step.decision.status,
                     f"step '{step.name}': {step.decision.says}",
-                    witness={"step": step.name, **model},
+                    witness={"step": step.name, **step.decision.witness},
                 )
         seen = [self.in_view(c) for c in self.conditions]
         room = {name: _room(seen, *map(self.in_view, pair)) for name, pair in self._compared.items()}

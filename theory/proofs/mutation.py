@@ -106,10 +106,20 @@ def mutations(statement: Statement) -> Iterator[Change]:
 
 def _beside(statement: Statement) -> Iterator[Change]:
     """One of the further claims changed."""
-    for i, claim in enumerate(statement.also):
+    for i, claim in enumerate(statement.also, 1):
         for change in _of_claim(replace(statement, claim=claim, when=())):
-            also = (*statement.also[:i], change.statement.claim, *statement.also[i + 1 :])
-            yield Change("besides", f"besides: {change.what}", replace(statement, also=also))
+            yield Change("besides", f"besides: {change.what}", _with_claim(statement, i, change.statement.claim))
+
+
+def _instead(several: Sequence[Any], i: int, *new: Any) -> tuple[Any, ...]:
+    """A sequence with other elements, or none, in the place of one."""
+    return (*several[:i], *new, *several[i + 1 :])
+
+
+def _with_claim(statement: Statement, i: int, claim: Claim) -> Statement:
+    """A statement with another claim: its own for 0, else one of the further claims."""
+    own, *also = _instead((statement.claim, *statement.also), i, claim)
+    return replace(statement, claim=own, also=tuple(also))
 
 
 def _of_claim(statement: Statement) -> Iterator[Change]:
@@ -136,8 +146,7 @@ def _of_claim(statement: Statement) -> Iterator[Change]:
         for i, term in enumerate(claim.terms):
             faster = term.value.replace(exp, lambda e: exp(20 * e))
             if faster != term.value:
-                terms = (*claim.terms[:i], Term(term.name, faster), *claim.terms[i + 1 :])
-                changed = statement.with_claim(replace(claim, terms=terms))
+                changed = statement.with_claim(_with_term(claim, i, faster))
                 yield Change("constant", f"{term.name} with 20 times the exponent", changed)
         if claim.polylog:
             yield Change("order", "O for O~", statement.with_claim(replace(claim, polylog=False)))
@@ -165,15 +174,15 @@ def _words(part: Part, changes: Iterator[tuple[str, Statement]]) -> Iterator[Cha
 
 def _of_formulas(statement: Statement, claim: Relations | Words) -> Iterator[Change]:
     """One of the formulas changed."""
-    formulas = claim.relations if isinstance(claim, Relations) else claim.formulas
     name = "relation" if isinstance(claim, Relations) else "formula"
-    for i, formula in enumerate(formulas):
+    for i, formula in enumerate(_formulas(claim)):
         for part, what, changed in _changed(formula):
-            several = (*formulas[:i], changed, *formulas[i + 1 :])
-            own = (
-                replace(claim, relations=several) if isinstance(claim, Relations) else replace(claim, formulas=several)
-            )
+            own = _with_formula(claim, i, None, changed)
             yield Change(part, f"{name} {i + 1}: {what}", statement.with_claim(own))
+
+
+def _formulas(claim: Relations | Words) -> tuple[Any, ...]:
+    return claim.relations if isinstance(claim, Relations) else claim.formulas
 
 
 _PAIRS = (
@@ -195,12 +204,11 @@ def _of_terms(statement: Statement, claim: Bound | Order) -> Iterator[Change]:
     for i, term in enumerate(claim.terms):
 
         def with_term(value: sympy.Expr, i: int = i) -> Statement:
-            terms = (*claim.terms[:i], Term(claim.terms[i].name, value), *claim.terms[i + 1 :])
-            return statement.with_claim(replace(claim, terms=terms))
+            return statement.with_claim(_with_term(claim, i, value))
 
         if several:
-            terms = (*claim.terms[:i], *claim.terms[i + 1 :])
-            yield Change("term", f"without {term.name}", statement.with_claim(replace(claim, terms=terms)))
+            without = replace(claim, terms=_instead(claim.terms, i))
+            yield Change("term", f"without {term.name}", statement.with_claim(without))
         if isinstance(claim, Bound):
             yield Change("constant", f"{term.name} times 1/2", with_term(term.value / 2))
             yield Change("constant", f"{term.name} times 2", with_term(2 * term.value))
@@ -252,52 +260,46 @@ def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]
             for symbol in sorted(expression.free_symbols, key=str):
                 factor = sympy.sqrt(symbol) if symbol.name == "epsilon" else 1 / (1 + symbol)
                 changed = replace(rate, **{part: factor * expression})
-                rates = (*claim.rates[:i], changed, *claim.rates[i + 1 :])
-                yield f"{rate.case}: {part} times {factor}", statement.with_claim(Rates(rates))
+                rates = Rates(_instead(claim.rates, i, changed))
+                yield f"{rate.case}: {part} times {factor}", statement.with_claim(rates)
 
 
 def _without_dimension(statement: Statement) -> Iterator[Change]:
     """One term, or one side of a relation or a condition, times a symbol with a dimension."""
     symbol = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
-    for what, claim in _times(statement.claim, symbol):
-        yield Change("dimension", what, statement.with_claim(claim))
-    for i, beside in enumerate(statement.also):
-        for what, claim in _times(beside, symbol):
-            also = (*statement.also[:i], claim, *statement.also[i + 1 :])
-            yield Change("dimension", f"besides: {what}", replace(statement, also=also))
+    for i, claim in enumerate((statement.claim, *statement.also)):
+        for what, changed in _times(claim, symbol):
+            yield Change("dimension", f"besides: {what}" if i else what, _with_claim(statement, i, changed))
     for i, condition in enumerate(statement.when):
         relation = condition.relation
         other = relation.func(relation.lhs, relation.rhs * symbol, evaluate=False)
-        when = (*statement.when[:i], Condition(other), *statement.when[i + 1 :])
+        when = _instead(statement.when, i, Condition(other))
         yield Change("dimension", f"condition {i + 1} times {symbol}", replace(statement, when=when))
 
 
 def _times(claim: Claim, symbol: sympy.Symbol) -> Iterator[tuple[str, Claim]]:
     """The first term, or the right side of each relation, times a symbol."""
     if isinstance(claim, Bound | Order):
-        first = replace(claim.terms[0], value=symbol * claim.terms[0].value)
-        yield f"first term times {symbol}", replace(claim, terms=(first, *claim.terms[1:]))
+        yield f"first term times {symbol}", _with_term(claim, 0, symbol * claim.terms[0].value)
     elif isinstance(claim, Relations):
         for i, relation in enumerate(claim.relations):
             if isinstance(relation, Relational):
                 left, right = relation.args
                 other = relation.func(left, symbol * right, evaluate=False)
-                relations = (*claim.relations[:i], other, *claim.relations[i + 1 :])
-                yield f"relation {i + 1} times {symbol}", replace(claim, relations=relations)
+                yield f"relation {i + 1} times {symbol}", _with_formula(claim, i, None, other)
 
 
 def _of_conditions(statement: Statement) -> Iterator[Change]:
     """A condition left out, or with twice the room."""
     for i, condition in enumerate(statement.when):
-        before, after = statement.when[:i], statement.when[i + 1 :]
         implied = condition.source.startswith("implied")
-        without = replace(statement, when=(*before, *after))
+        without = replace(statement, when=_instead(statement.when, i))
         yield Change("condition", f"without the condition {condition}", without, implied=implied)
         relation = condition.relation
         if isinstance(relation, sympy.Le | sympy.Ge):
             factor = Rational(2) if isinstance(relation, sympy.Le) else Rational(1, 2)
             wider = Condition(relation.func(relation.lhs, factor * relation.rhs, evaluate=False), condition.source)
-            changed = replace(statement, when=(*before, wider, *after))
+            changed = replace(statement, when=_instead(statement.when, i, wider))
             yield Change("condition", f"the condition {condition} with twice the room", changed, implied=implied)
 
 
@@ -311,13 +313,12 @@ def _of_definitions(statement: Statement) -> Iterator[Change]:
 
 def _inside(statement: Statement) -> Iterator[Change]:
     """Changes inside the claims' formulas and the definitions."""
-    letters, claims = _letters(statement), [statement.claim, *statement.also]
-    for i, claim in enumerate(claims):
+    letters = _letters(statement)
+    for i, claim in enumerate((statement.claim, *statement.also)):
         for place, e, put in _places(claim):
             for part, what, changed in _deeper(e, letters):
-                own = [*claims[:i], put(changed), *claims[i + 1 :]]
                 name = f"besides: {place}" if i else place
-                yield Change(part, f"{name}: {what}", replace(statement, claim=own[0], also=tuple(own[1:])))
+                yield Change(part, f"{name}: {what}", _with_claim(statement, i, put(changed)))
     for symbol, meaning in statement.where.items():
         for part, what, changed in _deeper(meaning, letters):
             where = {**statement.where, symbol: changed}
@@ -344,8 +345,7 @@ def _places(claim: Claim) -> Iterator[tuple[str, sympy.Expr, Callable[[sympy.Exp
         for i, term in enumerate(claim.terms):
             yield term.name, term.value, partial(_with_term, claim, i)
     elif isinstance(claim, Relations | Words):
-        several = claim.relations if isinstance(claim, Relations) else claim.formulas
-        for i, formula in enumerate(several):
+        for i, formula in enumerate(_formulas(claim)):
             if isinstance(formula, Relational):
                 for side, name in enumerate(("left side", "right side")):
                     yield f"{name} of {i + 1}", formula.args[side], partial(_with_formula, claim, i, side)
@@ -354,16 +354,15 @@ def _places(claim: Claim) -> Iterator[tuple[str, sympy.Expr, Callable[[sympy.Exp
 
 
 def _with_term(claim: Bound | Order, i: int, value: sympy.Expr) -> Claim:
-    return replace(claim, terms=(*claim.terms[:i], Term(claim.terms[i].name, value), *claim.terms[i + 1 :]))
+    return replace(claim, terms=_instead(claim.terms, i, Term(claim.terms[i].name, value)))
 
 
 def _with_formula(claim: Relations | Words, i: int, side: int | None, e: sympy.Basic) -> Claim:
     """The claim with an expression for its formula number i, or for a side of it."""
-    several = claim.relations if isinstance(claim, Relations) else claim.formulas
+    several = _formulas(claim)
     if side is not None:
-        other = several[i].args[1 - side]
-        e = several[i].func(*((other, e) if side else (e, other)), evaluate=False)
-    several = (*several[:i], e, *several[i + 1 :])
+        e = several[i].func(*_instead(several[i].args, side, e), evaluate=False)
+    several = _instead(several, i, e)
     return replace(claim, relations=several) if isinstance(claim, Relations) else replace(claim, formulas=several)
 
 
@@ -374,7 +373,7 @@ def _deeper(e: sympy.Expr, letters: Mapping[sympy.Symbol, sympy.Symbol]) -> Iter
     """
     for node in sorted(e.atoms(*NOTATION, sympy.Sum), key=str):
         first = len(node.args) > 1 and not isinstance(node, Inner | sympy.Sum)  # the name of the function
-        doubled = node.func(*node.args[:first], 2 * node.args[first], *node.args[first + 1 :])
+        doubled = node.func(*_instead(node.args, first, 2 * node.args[first]))
         yield "inside", f"twice what is in {plain(node)}", e.xreplace({node: doubled})
         if isinstance(node, sympy.Sum):
             *inner, (index, low, high) = node.limits
@@ -417,7 +416,7 @@ def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, St
             yield f"line {line.number}: plus for minus", statement.with_claim(claim.having(turned(line)))
     for i, line in enumerate(lines):
         if not line.idle:
-            yield f"without line {line.number}", statement.with_claim(Listing((*lines[:i], *lines[i + 1 :])))
+            yield f"without line {line.number}", statement.with_claim(Listing(_instead(lines, i)))
     for i, (one, two) in enumerate(pairwise(lines)):
         if not one.commutes(two):
             exchanged = Listing((*lines[:i], two, one, *lines[i + 2 :]))
@@ -440,7 +439,7 @@ def _other_sentences(statement: Statement, claim: Record) -> Iterator[tuple[str,
     for i, sentence in enumerate(claim.claims):
         for word, contrary in _CONTRARY.items():
             if word in sentence:
-                claims = (*claim.claims[:i], sentence.replace(word, contrary), *claim.claims[i + 1 :])
+                claims = _instead(claim.claims, i, sentence.replace(word, contrary))
                 yield f"claim {i + 1}: {contrary}", statement.with_claim(replace(claim, claims=claims))
 
 
@@ -449,16 +448,13 @@ def _other_numbers(statement: Statement, claim: Record) -> Iterator[tuple[str, S
     for i, row in enumerate(claim.table):
         if {"method", "is", "others"} <= row.keys():
             turned = {**row, "method": row["others"][0], "others": (row["method"],)}
-            table = (*claim.table[:i], turned, *claim.table[i + 1 :])
-            yield (
-                f"row {i + 1}: {row['method']} and {row['others'][0]} exchanged",
-                statement.with_claim(replace(claim, table=table)),
-            )
+            other = statement.with_claim(replace(claim, table=_instead(claim.table, i, turned)))
+            yield f"row {i + 1}: {row['method']} and {row['others'][0]} exchanged", other
         for key, value in row.items():
             for changed in () if isinstance(value, int) else _other(value):  # integers are labels of the row
                 if _of_fewer(row, key, changed):
                     continue
-                table = (*claim.table[:i], {**row, key: changed}, *claim.table[i + 1 :])
+                table = _instead(claim.table, i, {**row, key: changed})
                 yield f"row {i + 1}: {key} = {changed}", statement.with_claim(replace(claim, table=table))
     for key, value in claim.settings.items():
         for changed in _other(value):
@@ -491,7 +487,7 @@ def _other(value: Any) -> Iterator[Any]:
     elif isinstance(value, tuple | list):
         for i, inner in enumerate(value):
             for changed in _other(inner):
-                yield type(value)([*value[:i], changed, *value[i + 1 :]])
+                yield type(value)(_instead(value, i, changed))
         if len(value) > 1:
             yield type(value)(value[:-1])
 

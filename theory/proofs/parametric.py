@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.tight import corrected
 from fedtheory.theory.statement import Status
 
@@ -50,11 +51,6 @@ def certificate(
             if all(follows(when, m >= 0) is True for m in found.values()) and is_square(rest, when, constants):
                 return found, rest
     return None
-
-
-def fraction(x: Any) -> Fraction:
-    """A rational number of sympy as a fraction."""
-    return Fraction(int(x.p), int(x.q))
 
 
 def follows(when: Sequence[Boolean], claim: Any) -> bool | None:

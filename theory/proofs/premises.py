@@ -13,6 +13,7 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.proofs.arithmetic import NotPolynomial, decide
 from fedtheory.theory.proofs.composition import CoqTheorem, Kind
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.sequents import Domain, holds, names_in, parsed
 from fedtheory.theory.statement import Status
 
@@ -115,7 +116,7 @@ def _with_more(theorem: CoqTheorem, first: dict[str, Fraction]) -> dict[str, Fra
             continue
         if found is None:
             continue
-        whole = {s.name: Fraction(int(v.p), int(v.q)) for s, v in {**fixed, **found}.items()}
+        whole = {s.name: fraction(v) for s, v in {**fixed, **found}.items()}
         fewer = len(zeros(whole, theorem)) < len(zeros(best, theorem))
         if fewer and all(_holds(one.says, whole) for one in theorem.hypotheses):
             best = whole
@@ -221,7 +222,7 @@ def _instance_at(theorem: CoqTheorem, count: int, least: int) -> dict[str, Fract
             found |= {symbols[name]: sympy.Integer(count) for name in raised}
             signed = (_in_domain(s, value) is not sympy.false for s, value in found.items() if s.is_nonnegative)
             if all(value.is_Rational for value in found.values()) and all(signed):
-                numbers = {s.name: Fraction(int(value.p), int(value.q)) for s, value in found.items()}
+                numbers = {s.name: fraction(value) for s, value in found.items()}
                 if all(_holds(one.says, numbers) for one in theorem.hypotheses):
                     return numbers
     return None

@@ -7,7 +7,7 @@ never from the proof that uses the rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from inspect import Parameter, Signature, signature
@@ -18,46 +18,7 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.data_files import folded
 from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from fedtheory.theory.proofs.forms import (
-    Alone,
-    Before,
-    Binarised,
-    Client,
-    Compressed,
-    Family,
-    ForEach,
-    FormTerm,
-    Function,
-    Gradient,
-    Infimum,
-    LearningStep,
-    Mean,
-    MeanAtStart,
-    Minimiser,
-    Objective,
-    PenalisedInfimum,
-    Random,
-    Renewed,
-    SampleDraw,
-    ServerVariate,
-    Spread,
-    StochasticGradient,
-    Sum,
-    Tracking,
-    Value,
-    Variate,
-    Vector,
-    bare,
-    before,
-    families_of,
-    gradient,
-    is_linear,
-    nested,
-    renamed,
-    tagged,
-    value,
-    vectors_in,
-)
+from fedtheory.theory.proofs.forms import *
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Status
 
@@ -88,6 +49,11 @@ class RuleInstance:
         for family in families:
             slack = family.sum(slack)
         return replace(self, slack=slack)
+
+
+def times(factor: sympy.Expr, instances: Iterable[RuleInstance]) -> list[RuleInstance]:
+    """Each instance with a further factor."""
+    return [factor * one for one in instances]
 
 
 def _always(*_: Any) -> tuple[Boolean, ...]:
@@ -200,7 +166,7 @@ def _prove_jensen() -> Decision:
     """For n vectors (or weights of total n) with mean m; the sum of their squared distances from m is D."""
     n, D = sympy.symbols("n D", nonnegative=True)
     m = sympy.Symbol("m", real=True)
-    return decide([], sympy.Ge(n * (n * m**2 + D) - (n * m) ** 2, 0, evaluate=False))
+    return decide([], at_least(n * (n * m**2 + D) - (n * m) ** 2, 0))
 
 
 @rule("Jensen", prove=_prove_jensen)
@@ -221,7 +187,7 @@ def JENSEN_OVER(v: Linear, *families: Family) -> sympy.Expr:
 def _prove_young() -> Decision:
     u, v = sympy.symbols("u v", real=True)
     share = sympy.Symbol("s", positive=True)
-    return decide([], sympy.Ge(YOUNG.slack(u, v, share), 0, evaluate=False))
+    return decide([], at_least(YOUNG.slack(u, v, share), 0))
 
 
 @rule("Young", prove=_prove_young, when=lambda u, v, share: (sympy.Gt(share, 0, evaluate=False),))
@@ -232,7 +198,7 @@ def YOUNG(u: Linear, v: Linear, share: Number) -> sympy.Expr:
 
 def _prove_square() -> Decision:
     v = sympy.Symbol("v", real=True)
-    return decide([], sympy.Ge(v**2, 0, evaluate=False))
+    return decide([], at_least(v**2, 0))
 
 
 @rule("a square", prove=_prove_square)
@@ -435,11 +401,14 @@ def _in_turn(steps: tuple[Family, ...]) -> None:
 
 
 def _prove_successive() -> Decision:
-    """By induction: E||P + u||^2 = E||P||^2 + E||u||^2, since E[u | past] = 0 and P is past."""
-    past, u, square = sympy.symbols("P u v", real=True)
-    terms = sympy.Poly(sympy.expand((past + u) ** 2), u).terms()
-    tower = sympy.Add(*(c * {0: sympy.Integer(1), 1: sympy.Integer(0), 2: square}[p] for (p,), c in terms))
-    return _identity(tower, past**2 + square)
+    """By induction: E||P + p u||^2 = E||P||^2 + p^2 E||u||^2 for a weight p, since E[u | past] = 0 and P is past.
+
+    The past of a client that works in parallel with others is that of the clients counted before it.
+    """
+    past, u, square, p = sympy.symbols("P u v p", real=True)
+    terms = sympy.Poly(sympy.expand((past + p * u) ** 2), u).terms()
+    tower = sympy.Add(*(c * {0: sympy.Integer(1), 1: sympy.Integer(0), 2: square}[power] for (power,), c in terms))
+    return _identity(tower, past**2 + p**2 * square)
 
 
 def _prove_silent() -> Decision:
@@ -695,16 +664,8 @@ def _errors(kind: type[Deviation], of: Local, squares: Members, weighted: Member
     return squares.sum(sympy.expand(of(squares).vector ** 2)) - weighted.sum(of(weighted).vector) ** 2
 
 
-def _prove_weighted() -> Decision:
-    """By induction over the clients: E||P + p u||^2 = E||P||^2 + p^2 E||u||^2, since E[u | the others] = 0."""
-    past, u, square, p = sympy.symbols("P u v p", real=True)
-    terms = sympy.Poly(sympy.expand((past + p * u) ** 2), u).terms()
-    tower = sympy.Add(*(c * {0: sympy.Integer(1), 1: sympy.Integer(0), 2: square}[power] for (power,), c in terms))
-    return _identity(tower, past**2 + p**2 * square)
-
-
 @rule(
-    "independent noise, weighted", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_weighted, equality=True
+    "independent noise, weighted", Property.UNBIASED, Property.INDEPENDENT_NOISE, prove=_prove_successive, equality=True
 )
 def INDEPENDENT_WEIGHTED(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
     """E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work in parallel"""
@@ -738,7 +699,7 @@ def _prove_bounded_step() -> Decision:
     """||eta g||^2 = eta^2 ||g||^2 <= rate^2 G^2."""
     eta, rate, g, G = sympy.symbols("eta rate g G", nonnegative=True)
     given = [sympy.Le(eta, rate, evaluate=False), sympy.Le(g**2, G**2, evaluate=False)]
-    return decide(given, sympy.Ge(BOUNDED_STEP.slack(G, eta * g, rate), 0, evaluate=False))
+    return decide(given, at_least(BOUNDED_STEP.slack(G, eta * g, rate), 0))
 
 
 @rule("bounded step", Property.BOUNDED_GRADIENT, prove=_prove_bounded_step)
@@ -777,7 +738,7 @@ def BINARISATION_ERROR(q: Number, error: BinarisationError) -> sympy.Expr:
     "independent binarisation",
     Property.UNBIASED_BINARISATION,
     Property.INDEPENDENT_COMPRESSORS,
-    prove=_prove_weighted,
+    prove=_prove_successive,
     equality=True,
 )
 def INDEPENDENT_BINARISATION(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
@@ -1160,18 +1121,17 @@ def PENALISED_SMOOTH(L: Number, function: Client, phi: Number, y: Linear, x: Lin
     return sympy.expand((L + phi) ** 2 * (y - x) ** 2 - change**2)
 
 
-def _prove_penalised_polyak() -> Decision:
-    """From F~(y) >= F~(x) + <g, y - x> + (phi/2) ||y - x||^2 at the minimiser y of F~."""
-    phi = sympy.Symbol("phi", positive=True)
+def _prove_polyak() -> Decision:
+    """From h(y) >= h(x) + <g, y - x> + (mu/2) ||y - x||^2 at the minimiser y of h."""
+    mu = sympy.Symbol("mu", positive=True)
     g, d, gap = sympy.symbols("g d gap", real=True)
-    given = [sympy.Le(gap, -g * d - phi / 2 * d**2, evaluate=False)]
-    return decide(given, sympy.Le(2 * phi * gap, g**2, evaluate=False))
+    return decide([at_most(gap, -g * d - mu / 2 * d**2)], at_most(2 * mu * gap, g**2))
 
 
 @rule(
     "Polyak-Lojasiewicz with the penalty",
     Property.CONVEX_MEAN,
-    prove=_prove_penalised_polyak,
+    prove=_prove_polyak,
     when=lambda function, phi, x, lowest: (sympy.Gt(phi, 0, evaluate=False),),
 )
 def PENALISED_POLYAK(function: Objective, phi: Number, x: Linear, lowest: PenalisedInfimum) -> sympy.Expr:
@@ -1181,19 +1141,11 @@ def PENALISED_POLYAK(function: Objective, phi: Number, x: Linear, lowest: Penali
     return sympy.expand(slope**2 - 2 * phi * (value(function, x) + phi / 2 * x**2 - lowest))
 
 
-def _prove_strongly_polyak() -> Decision:
-    """From F(y) >= F(x) + <g, y - x> + (mu/2) ||y - x||^2 at the minimiser y of F."""
-    mu = sympy.Symbol("mu", positive=True)
-    g, d, gap = sympy.symbols("g d gap", real=True)
-    given = [sympy.Le(gap, -g * d - mu / 2 * d**2, evaluate=False)]
-    return decide(given, sympy.Le(2 * mu * gap, g**2, evaluate=False))
-
-
 STRONGLY_POLYAK = Rule(
     "strongly convex, so Polyak-Lojasiewicz",
     "||grad F(x)||^2 >= 2 mu (F(x) - F*) for a mu-strongly convex F",
     POLYAK.slack,
-    _prove_strongly_polyak,
+    _prove_polyak,
     (Property.STRONGLY_CONVEX_MEAN,),
 )
 

@@ -23,6 +23,7 @@ import sympy
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.gram import GramVector, QuadraticForm, number, summed, total, vector
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.tight import (
     PARTS,
     Bracket,
@@ -164,7 +165,7 @@ def squared(constant: sympy.Expr) -> QuadraticForm:
     factor, symbol = constant.as_coeff_Mul()
     if not symbol.is_Symbol or not factor.is_Rational:
         raise ValueError(f"{constant}: expected a symbol, or a multiple of one")
-    return number(f"{symbol}^2") * Fraction(int(factor.p), int(factor.q)) ** 2
+    return number(f"{symbol}^2") * fraction(factor) ** 2
 
 
 def bounded_below(
@@ -217,7 +218,7 @@ class Scene:
                 continue
             if monomial not in self.means:
                 raise ValueError(f"{monomial}: expected one of {', '.join(sorted(map(str, self.means)))}")
-            found[monomial] = Fraction(int(coefficient.p), int(coefficient.q)), self.means[monomial]
+            found[monomial] = fraction(coefficient), self.means[monomial]
         return found
 
 
@@ -226,7 +227,7 @@ def exact(e: Any, at: Numbers) -> Fraction:
     value = sympy.sympify(e).subs(at)
     if not value.is_Rational:
         raise ValueError(f"{e} = {value}: expected a fraction")
-    return Fraction(int(value.p), int(value.q))
+    return fraction(value)
 
 
 @dataclass(frozen=True)

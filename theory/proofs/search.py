@@ -36,6 +36,7 @@ from fedtheory.theory.proofs.certificates import (
     says,
     sides,
 )
+from fedtheory.theory.proofs.linear import fraction, solution
 from fedtheory.theory.proofs.reduction import PlainSequent, leaves, opened
 from fedtheory.theory.proofs.sequents import Sequent, parsed
 
@@ -583,29 +584,10 @@ def _added_up(products: Sequence[_Product]) -> list[Fraction] | None:
 def _exactly(products: Sequence[_Product]) -> list[Fraction] | None:
     """The same for few products, in fractions, by elimination; the numbers of the strict ones have the sum 1."""
     monomials = dict.fromkeys(m for each in products for m in each.polynomial.monoms())
-    rows = [[_fraction(each.polynomial.get(m, 0)) for each in products] + [Fraction(0)] for m in monomials]
+    rows = [[fraction(each.polynomial.get(m, 0)) for each in products] + [Fraction(0)] for m in monomials]
     rows.append([Fraction(each.strict) for each in products] + [Fraction(1)])
-    pivots: list[int] = []
-    for column in range(len(products)):
-        done = len(pivots)
-        row = next((i for i in range(done, len(rows)) if rows[i][column]), None)
-        if row is None:
-            continue
-        rows[done], rows[row] = rows[row], rows[done]
-        first = rows[done][column]
-        rows[done] = [number / first for number in rows[done]]
-        for i, other in enumerate(rows):
-            if i != done and other[column]:
-                rows[i] = [a - other[column] * b for a, b in zip(other, rows[done], strict=True)]
-        pivots.append(column)
-    if any(row[-1] for row in rows[len(pivots) :]):
+    numbers = solution(rows)
+    if numbers is None:
         return None
-    numbers = [Fraction(0)] * len(products)
-    for i, column in enumerate(pivots):
-        numbers[column] = rows[i][-1]
     allowed = all(number >= 0 or each.says == "=" for number, each in zip(numbers, products, strict=True))
     return numbers if allowed else None
-
-
-def _fraction(number: Any) -> Fraction:
-    return Fraction(int(number.numerator), int(number.denominator))

@@ -58,9 +58,9 @@ class Sketch(Argument):
             if isinstance(one, sympy.Ge | sympy.Le | sympy.Gt | sympy.Lt):  # equations have no choices
                 self.needed.append(one.gts - one.lts)
 
-    def conclude(self, fact: Fact, part: int = 0) -> None:
+    def conclude(self, *several: Fact, part: int = 0) -> None:
         """Keep what the proof derives."""
-        self.derived = fact
+        self.derived = several[-1]
 
 
 @dataclass(frozen=True)

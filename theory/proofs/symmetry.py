@@ -26,7 +26,7 @@ five of them; further ones must agree.  The coefficients of a claim are taken wi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field as field_of, replace
 from fractions import Fraction
@@ -41,7 +41,8 @@ from sympy.polys.fields import FracElement, field
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
-from fedtheory.theory.proofs.gram import GramVector, QuadraticForm, summed, total, vector
+from fedtheory.theory.proofs.gram import GramVector, QuadraticForm, collected, pair, summed, total, vector
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.scenes import Numbers, PaperScenes, Scene, Search
 from fedtheory.theory.proofs.tight import Bracket, GramInstance, Programme, Units
 from fedtheory.theory.statement import Statement
@@ -96,16 +97,16 @@ class ClientNames:
             kind, client = _own(name)
             return {name: Fraction(1)} if client is None else self.vectors[kind][order[client]].parts
 
-        products: dict[tuple[str, str], Fraction] = {}
-        for (a, b), c in form.products.items():
-            for (u, x), (w, y) in product(place(a).items(), place(b).items()):
-                key = (u, w) if u <= w else (w, u)
-                products[key] = products.get(key, Fraction(0)) + c * x * y
+        products = collected(
+            (pair(u, w), c * x * y)
+            for (a, b), c in form.products.items()
+            for (u, x), (w, y) in product(place(a).items(), place(b).items())
+        )
         numbers: dict[str, Fraction] = {}
         for name, c in form.numbers.items():
             kind, client = _own(name)
             numbers[name if client is None else kind.replace("*", str(order[client]), 1)] = c
-        return QuadraticForm({pair: c for pair, c in products.items() if c}, numbers)
+        return QuadraticForm(products, numbers)
 
     def check(self, forms: Iterable[QuadraticForm], conditions: Iterable[QuadraticForm]) -> None:
         """Raises NotExchangeable unless each form, and the set of conditions, is the same for all permutations, exactly."""
@@ -118,24 +119,17 @@ class ClientNames:
 
     def average(self, form: QuadraticForm) -> QuadraticForm:
         """The mean over all permutations, in means and deviations."""
-        products: dict[tuple[str, str], Fraction] = {}
 
-        def add(u: str | None, w: str | None, c: Fraction) -> None:
-            if u is not None and w is not None:
-                key = (u, w) if u <= w else (w, u)
-                products[key] = products.get(key, Fraction(0)) + c
+        def terms() -> Iterator[tuple[tuple[str, str], Fraction]]:
+            for (a, b), c in form.products.items():
+                (one, i), (other, j) = _own(a), _own(b)
+                u, w = self._mean(one, i), self._mean(other, j)
+                if u is not None and w is not None:
+                    yield pair(u, w), c
+                if i is not None and j is not None:
+                    yield pair(f"dev {one}", f"dev {other}"), c if i == j else -c / (self.M - 1)
 
-        for (a, b), c in form.products.items():
-            (one, i), (other, j) = _own(a), _own(b)
-            add(self._mean(one, i), self._mean(other, j), c)
-            if i is not None and j is not None:
-                add(f"dev {one}", f"dev {other}", c if i == j else -c / (self.M - 1))
-        numbers: dict[str, Fraction] = {}
-        for name, c in form.numbers.items():
-            numbers[_own(name)[0]] = numbers.get(_own(name)[0], Fraction(0)) + c
-        return QuadraticForm(
-            {pair: c for pair, c in products.items() if c}, {name: c for name, c in numbers.items() if c}
-        )
+        return QuadraticForm(collected(terms()), collected((_own(name)[0], c) for name, c in form.numbers.items()))
 
     def alike(self, line: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """An instance on a line in which all clients are alike: common vectors and numbers, and means."""
@@ -202,8 +196,7 @@ def expanded(found: Bracket, programme: Programme, M: int) -> Bracket:
 
 
 def _parts(form: QuadraticForm) -> frozenset[Any]:
-    parts: dict[Any, Fraction] = {**form.products, **form.numbers}
-    return frozenset(parts.items())
+    return frozenset(form.parts.items())
 
 
 # ------------------------------------------------------------------------------------------------ M as a symbol
@@ -227,7 +220,7 @@ class ProgrammeFamily:
     @staticmethod
     def of(one: Programme) -> ProgrammeFamily:
         """From a programme whose coefficients are rational functions of M."""
-        objective, amount, *conditions = ({**form.products, **form.numbers} for form in one.forms)
+        objective, amount, *conditions = (form.parts for form in one.forms)
         solved = None if one.solved is None else (ProgrammeFamily.of(one.solved.programme), one.solved.factor)
         return ProgrammeFamily(objective, amount, dict(zip(one.conditions, conditions, strict=True)), solved, one.line)
 
@@ -244,10 +237,24 @@ class ProgrammeFamily:
         return Programme(form(self.objective), form(self.amount), own, units)
 
     @property
+    def forms(self) -> list[Form]:
+        """Objective, amount and conditions."""
+        return [self.objective, self.amount, *self.conditions.values()]
+
+    @property
+    def vectors(self) -> list[str]:
+        """The names of the vectors."""
+        return sorted({name for form in self.forms for part in form if isinstance(part, tuple) for name in part})
+
+    @property
+    def values(self) -> list[str]:
+        """The names of the function values."""
+        return sorted({part for form in self.forms for part in form if isinstance(part, str)})
+
+    @property
     def constant(self) -> bool:
         """Whether the programme is the same for all M."""
-        forms = (self.objective, self.amount, *self.conditions.values())
-        return all(c.numer.is_ground and c.denom.is_ground for form in forms for c in form.values())
+        return all(c.numer.is_ground and c.denom.is_ground for form in self.forms for c in form.values())
 
 
 def family(programmes: Mapping[int, Programme]) -> ProgrammeFamily:
@@ -256,18 +263,12 @@ def family(programmes: Mapping[int, Programme]) -> ProgrammeFamily:
     M must not be in the factors of the quantities.  Raises NotExchangeable as `fitted` does.
     """
     several = {M: reduced(one, M) for M, one in programmes.items()}
-    objective, amount = (_joined({M: of(one) for M, one in several.items()}) for of in (_objective, _amount))
+    objective, amount = (
+        _joined({M: getattr(one, part) for M, one in several.items()}) for part in ("objective", "amount")
+    )
     return ProgrammeFamily.of(
         Programme(objective, amount, _together({M: one.conditions for M, one in several.items()}))
     )
-
-
-def _objective(one: Programme) -> QuadraticForm:
-    return one.objective
-
-
-def _amount(one: Programme) -> QuadraticForm:
-    return one.amount
 
 
 def _joined(several: Mapping[int, QuadraticForm]) -> QuadraticForm:
@@ -297,9 +298,11 @@ def fitted(values: Mapping[int, Fraction]) -> Any:
         raise NotExchangeable(f"rounds of {len(values)} numbers of clients: expected {FEW}, which fix how M enters")
     fixed = dict(list(values.items())[:FEW])
     if len({*fixed.values()}) == 1:
-        found = _number(next(iter(fixed.values())))
+        found = in_field(next(iter(fixed.values())))
     else:
-        found = sum((_number(x) * one for x, one in zip(fixed.values(), _basis(tuple(fixed)), strict=True)), FIELD.zero)
+        found = sum(
+            (in_field(x) * one for x, one in zip(fixed.values(), _basis(tuple(fixed)), strict=True)), FIELD.zero
+        )
     if any(value(found, M) != x for M, x in values.items()):
         raise NotExchangeable(f"{', '.join(map(str, values.values()))}: the clients enter by no means and sums")
     return found
@@ -315,14 +318,14 @@ def _basis(counts: tuple[int, ...]) -> list[Any]:
     return found
 
 
-def _number(x: Fraction) -> Any:
+def in_field(x: Fraction) -> Any:
+    """A fraction as a function of M."""
     return FIELD(QQ(x.numerator, x.denominator))
 
 
 def value(function: Any, M: int) -> Fraction:
     """A rational function at a number of clients."""
-    x = function.numer(M) / function.denom(M)
-    return Fraction(int(x.numerator), int(x.denominator))
+    return fraction(function.numer(M) / function.denom(M))
 
 
 @scenes.sign.register

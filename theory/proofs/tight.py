@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from fedtheory.theory.proofs.gram import QuadraticForm, summed
+from fedtheory.theory.proofs.gram import QuadraticForm, pair, summed
+from fedtheory.theory.proofs.linear import fraction, solution, symmetric
 
 Matrix = list[list[Fraction]]
 _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions
@@ -101,11 +102,11 @@ def quadratic(e: sympy.Expr) -> QuadraticForm:
         used = [name for name, p in zip(names, powers, strict=True) for _ in range(p)]
         if len(used) not in (1, 2):
             raise ValueError(f"{e}: expected a form in vectors plus function values")
-        c = Fraction(int(coefficient.p), int(coefficient.q))
+        c = fraction(coefficient)
         if len(used) == 1:
             numbers[used[0]] = c
         else:
-            products[min(used), max(used)] = c
+            products[pair(*used)] = c
     if both := numbers.keys() & {name for pair in products for name in pair}:
         raise ValueError(f"{e}: {', '.join(sorted(both))}: expected either vectors or function values")
     return QuadraticForm(products, numbers)
@@ -191,7 +192,7 @@ class Units:
         names = (*wanted.values, *wanted.vectors)
         forms: list[list[list[Fraction]]] = []  # for each coefficient: how often it has each name, and an exponent
         for own, other in zip(self.programme.forms, wanted.forms, strict=True):
-            here, there = _parts_of(own), _parts_of(other)
+            here, there = own.parts, other.parts
             if here.keys() != there.keys() or any(here[part] / there[part] not in exponents for part in there):
                 return None
             rows = [[(part if isinstance(part, tuple) else (part,)).count(n) for n in names] for part in there]
@@ -200,13 +201,13 @@ class Units:
         # all parts of a form are of one size, and so are the objective and the amount
         together = [[*forms[0], *forms[1]], *forms[2:]]
         equations = {tuple(a - b for a, b in zip(row, form[0], strict=True)) for form in together for row in form}
-        found = _eliminated([list(one) for one in sorted(equations)])
+        found = solution(sorted(equations))
         if found is None or any(x.denominator != 1 for x in found):
             return None
         of_names = {name: self.factor ** int(x) for name, x in zip(names, found, strict=True)}
-        solution = [*found, Fraction(-1)]
+        values = [*found, Fraction(-1)]
         of_forms = [
-            sum((a * x for a, x in zip(form[0], solution, strict=True)), Fraction(0)) if form else 0 for form in forms
+            sum((a * x for a, x in zip(form[0], values, strict=True)), Fraction(0)) if form else 0 for form in forms
         ]
         return of_names, [self.factor ** int(x) for x in of_forms]
 
@@ -265,17 +266,7 @@ def verified_proof(programme: Programme, bracket: Bracket) -> bool:
 def is_square(form: QuadraticForm) -> bool:
     """Whether a form is >= 0 for all vectors of any dimension, and all function values."""
     names = sorted({name for pair in form.products for name in pair})
-    return not form.numbers and positive_semidefinite(_matrix(form, names))
-
-
-def _matrix(form: QuadraticForm, names: Sequence[str]) -> Matrix:
-    place = {name: i for i, name in enumerate(names)}
-    found = [[Fraction(0)] * len(names) for _ in names]
-    for (a, b), c in form.products.items():
-        i, j = place[a], place[b]
-        found[i][j] += c / 2
-        found[j][i] += c / 2
-    return found
+    return not form.numbers and positive_semidefinite(symmetric(form.products, names))
 
 
 def on_line(programme: Programme) -> GramInstance | None:
@@ -406,7 +397,7 @@ class _Dense:
             for name, c in form.numbers.items():
                 self.linear[row, at[name]] += _float(c)
         # every form with a largest coefficient of 1
-        self.scale = [max((abs(_float(c)) for c in _parts_of(form).values()), default=0.0) or 1.0 for form in forms]
+        self.scale = [max((abs(_float(c)) for c in form.parts.values()), default=0.0) or 1.0 for form in forms]
         self.grams /= np.array(self.scale)[:, None, None]
         self.linear /= np.array(self.scale)[:, None]
         self.equal, self.others = _equalities(forms)
@@ -492,7 +483,7 @@ class _Dense:
         found = corrected(near, rows, [zero] * len(rows))
         assert found is not None  # zeros make every form 0
         at = dict(zip(pairs, found, strict=False))
-        matrix = [[at[min(a, b), max(a, b)] for b in self.vectors] for a in self.vectors]
+        matrix = [[at[pair(a, b)] for b in self.vectors] for a in self.vectors]
         return matrix, dict(zip(values, found[len(pairs) :], strict=True))
 
     def near(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Iterator[GramInstance]:
@@ -610,7 +601,7 @@ class _Dual:
 
         def row(form: QuadraticForm) -> list[Fraction]:
             found = [form.numbers.get(n, zero) for n in dense.values] + [form.products.get(p, zero) for p in pairs]
-            matrix = _matrix(form, dense.vectors) if face.kernel else []
+            matrix = symmetric(form.products, dense.vectors) if face.kernel else []
             for z in face.kernel.values():
                 found += [sum((a * b for a, b in zip(r, z, strict=True) if a and b), zero) for r in matrix]
             return found
@@ -685,20 +676,16 @@ class _Dual:
 
 def _equalities(forms: Sequence[QuadraticForm]) -> tuple[list[int], list[int]]:
     """The conditions whose opposite is one too, once each; and the other conditions: by their places among the forms."""
-    known = {frozenset(_parts_of(form).items()) for form in forms[2:]}
+    known = {frozenset(form.parts.items()) for form in forms[2:]}
     equal, others, seen = [], [], set()
     for i, form in enumerate(forms[2:], start=2):
-        own, opposite = (frozenset(_parts_of(one).items()) for one in (form, -form))
+        own, opposite = (frozenset(one.parts.items()) for one in (form, -form))
         if opposite not in known:
             others.append(i)
         elif opposite not in seen:
             equal.append(i)
             seen.add(own)
     return equal, others
-
-
-def _parts_of(form: QuadraticForm) -> dict[Any, Fraction]:
-    return {**form.products, **form.numbers}
 
 
 def _independent(rows: Matrix) -> list[int]:
@@ -742,26 +729,11 @@ def corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]
         return None
     # normal equations A A' y = missing, by elimination
     products = [[sum((a * b for a, b in zip(r, s, strict=True) if a and b), Fraction(0)) for s in rows] for r in rows]
-    system = [[*row, t] for row, t in zip(products, missing, strict=True)]
-    solved = _eliminated(system)
+    solved = solution([[*row, t] for row, t in zip(products, missing, strict=True)])
     if solved is None:
         return None
     moves = [sum((y * row[i] for y, row in zip(solved, rows, strict=True)), Fraction(0)) for i in range(len(weights))]
     return [w + move for w, move in zip(weights, moves, strict=True)]
-
-
-def _eliminated(system: Matrix) -> list[Fraction] | None:
-    """A solution of a system, augmented by its right side; free unknowns are 0, and None if there is none."""
-    unknowns = len(system[0]) - 1 if system else 0
-    rows = [[QQ(x.numerator, x.denominator) for x in row] for row in system]
-    reduced, pivots = DomainMatrix(rows, (len(system), unknowns + 1), QQ).rref()
-    if unknowns in pivots:
-        return None
-    found = [Fraction(0)] * unknowns
-    for i, column in enumerate(pivots):
-        x = reduced[i, unknowns].element
-        found[column] = Fraction(int(x.numerator), int(x.denominator))
-    return found
 
 
 def _float(x: Fraction) -> float:

@@ -283,8 +283,9 @@ def certify(
             )
     against = decide([*conditions, *(h >= 0 for h in hypotheses.values())], claim >= 0)
     if against.status is Status.REFUTED:
-        witness = {s.name: str(v) for s, v in against.model.items()}
-        return Verdict(Status.REFUTED, "fails for a function on the real line, by interpolation", witness=witness)
+        return Verdict(
+            Status.REFUTED, "fails for a function on the real line, by interpolation", witness=against.witness
+        )
     if found is not None:
         rounded = ", ".join(f"{m:.6g} x {name}" for name, m in found.multipliers.items())
         why = f"multipliers ({rounded}; residual {found.residual:.1e}), but none that are exact once rounded"

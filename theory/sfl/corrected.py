@@ -9,34 +9,18 @@ import sympy
 from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
 from fedtheory.theory.notation import Expectation, Grad, equal
-from fedtheory.theory.sfl.sequential import (
-    above_optimum,
-    few,
-    growing,
-    left_out,
-    nonconvex_sublinear,
-    sampled,
-    w_r,
-)
-from fedtheory.theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
-from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
+from fedtheory.theory.sfl.sequential import *
+from fedtheory.theory.statement import Words, at_most, equal_to, implied, order, relations
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
 
 # Setting and Lemma 4
 
-sfl.correct("asm.unbiased", Relations((equal(Expectation(Grad(f_m, x)), Grad(F_m, x)),)), note="With the gradient.")
+sfl.correct("asm.unbiased", relations(equal(Expectation(Grad(f_m, x)), Grad(F_m, x))), note="With the gradient.")
 
 sfl.correct(
     "lemma4.sum",
-    equal_to(
-        sfl.statements["sfl.lemma4.sum"].claim.quantity,  # type: ignore[union-attr]
-        first=M * K**3 * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)),
-        second=-(K**3) * zeta**2 / (M - 1) * Sum((m - 1) ** 2, (m, 1, S)),
-        third=S * zeta**2 * Sum(k**2, (k, 0, K - 1)),
-        fourth=-2 * K * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)) * Sum(k, (k, 0, K - 1)),
-    ),
+    {"fourth": -2 * K * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)) * Sum(k, (k, 0, K - 1))},
 )
 sfl.correct(
     "lemma4.closed_form",
@@ -75,7 +59,6 @@ sfl.correct(
     ),
     suffix="cubic",
     given=[lemma7_cubic],
-    when=[*contracting, _long],
     where={},
     rests_on=["lemma7.cubic", "lemma7.WT"],
     note="Lemma 7 with c = c1 + c2 gamma.",
@@ -127,18 +110,8 @@ sfl.correct(
 
 # The strongly convex orders: 12 in the exponent
 
-_slower = mu * D**2 * exp(-mu * R / (12 * L))
-
-
-def _with_rate_of_proof(name: str) -> None:
-    """The order with the exponent from its proof."""
-    printed = sfl.statements[f"sfl.{name}"].claim
-    terms = {t.name: _slower if t.name == "optimisation" else t.value for t in printed.terms}  # type: ignore[union-attr]
-    sfl.correct(name, soft_order(gap, **terms))
-
-
 for _name in ("eq10", "eq11", "table1.pfl_thm2", "table1.sfl_thm1"):
-    _with_rate_of_proof(_name)
+    sfl.correct(_name, {"optimisation": mu * D**2 * exp(-mu * R / (12 * L))})
 
 # Non-convex: the sampling of S < M clients
 
@@ -224,23 +197,17 @@ sfl.correct(
     ),
     when=[eta_tilde <= 1 / (6 * L), beta * eta_tilde <= sqrt(S) / (6 * L), _spread_step, *sampled],
     rests_on=["step.eq54_recursion.corrected", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": _third,
-            "c1": L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
-            "c2": 9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
-            "d": Max(6 * L, 6 * L * beta / sqrt(S), 14 * L * beta**2 * left_out),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
+        9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
+        Max(6 * L, 6 * L * beta / sqrt(S), 14 * L * beta**2 * left_out),
+        A,
     ),
     note="With the variance of the sampled clients' mean gradient, as in (42) and (46).",
 )
 sfl.correct(
     "step.eq54_range",
-    Relations((Le(eta_tilde, Min(1 / (6 * L), sqrt(S) / (6 * L * beta))),)),
+    relations(Le(eta_tilde, Min(1 / (6 * L), sqrt(S) / (6 * L * beta)))),
     when=[eta_tilde <= 1 / (6 * L * (beta + 1)), implied(beta > 0, "implied: beta divides")],
 )
 _sampling_order = sqrt(L * zeta**2 * A * left_out / R)
@@ -256,19 +223,8 @@ sfl.correct(
     ),
     when=[*sampled, above_optimum],
     rests_on=["eq54.corrected", "lemma8.eq45.corrected"],
-    note="",
 )
-sfl.correct(
-    "cor1.nonconvex",
-    order(
-        min_grad_sq,
-        noise=(L * sigma**2 * A) ** _half / sqrt(M * K * R),
-        noise_drift=(L**2 * sigma**2 * A**2) ** _third / ((M * K) ** _third * R**_two_thirds),
-        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
-        optimisation=L * (beta + 1) * A / R,
-    ),
-    note="",
-)
+sfl.correct("cor1.nonconvex", {"optimisation": L * (beta + 1) * A / R})
 
 # The same for PFL
 
@@ -300,7 +256,6 @@ sfl.correct(
     ),
     when=[eta <= 1 / (6 * L * K * (beta + 1)), _spread_step.subs(eta_tilde, K * eta), *sampled],
     rests_on=["lemma13.corrected", "lemma14.corrected"],
-    note="",
 )
 sfl.correct(
     "eq80",
@@ -314,17 +269,11 @@ sfl.correct(
     ),
     when=[eta_tilde <= 1 / (6 * L * (beta + 1)), _spread_step, *sampled],
     rests_on=["step.eq80_recursion.corrected", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": _third,
-            "c1": L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
-            "c2": 9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
-            "d": Max(6 * L * (beta + 1), 14 * L * beta**2 * left_out),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K) + Rational(3, 2) * L * left_out * zeta**2,
+        9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
+        Max(6 * L * (beta + 1), 14 * L * beta**2 * left_out),
+        A,
     ),
     note="With the variance of the sampled clients' mean gradient, as in (71) and (73).",
 )
@@ -340,19 +289,8 @@ sfl.correct(
     ),
     when=[*sampled, above_optimum],
     rests_on=["eq80.corrected", "lemma8.eq45.corrected"],
-    note="",
 )
-sfl.correct(
-    "cor2.nonconvex",
-    order(
-        min_grad_sq,
-        noise=(L * sigma**2 * A) ** _half / sqrt(M * K * R),
-        noise_drift=(L**2 * sigma**2 * A**2) ** _third / (K**_third * R**_two_thirds),
-        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
-        optimisation=L * (beta + 1) * A / R,
-    ),
-    note="",
-)
+sfl.correct("cor2.nonconvex", {"optimisation": L * (beta + 1) * A / R})
 
 # Claims
 
@@ -368,7 +306,6 @@ sfl.correct(
         1 / (mu * R) <= M * K * eta,
         implied(mu <= L, "implied by strong convexity and smoothness"),
     ],
-    note="",
 )
 _of_noise_drift = L * sigma**2 / (mu**2 * M * K * R**2) + L * zeta_star**2 / (mu**2 * M * R**2)
 sfl.correct(

@@ -7,7 +7,7 @@ from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum, exp, log
 from fedtheory.theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from fedtheory.theory.sfl.setting import cases, smooth, unbiased, variance
 from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
+from fedtheory.theory.statement import Words, at_most, equal_to, implied, relations, soft_order
 
 E = Expectation
 xi, ei = IndexedBase("x_seq", real=True)[i], IndexedBase("e", real=True)[i]  # Lemma 1
@@ -16,12 +16,10 @@ units = IndexedBase("x_pi", real=True)  # Lemmas 3, 4
 sfl.lemma(
     name="lemma1",
     place="Appendix C.3, Lemma 1, (20)",
-    claim=Relations(
-        (
-            equal(E(Norm(Sum(xi - ei, (i, 1, n))) ** 2), Sum(E(Norm(xi - ei) ** 2), (i, 1, n))),
-            Le(Sum(E(Norm(xi - ei) ** 2), (i, 1, n)), n * sigma**2),
-        ),
-        "x_i a function of xi_1 ... xi_i with conditional expectation e_i and conditional variance at most sigma^2",
+    claim=relations(
+        equal(E(Norm(Sum(xi - ei, (i, 1, n))) ** 2), Sum(E(Norm(xi - ei) ** 2), (i, 1, n))),
+        Le(Sum(E(Norm(xi - ei) ** 2), (i, 1, n)), n * sigma**2),
+        words="x_i a function of xi_1 ... xi_i with conditional expectation e_i and conditional variance at most sigma^2",
     ),
     given=[unbiased, variance],
 )
@@ -29,14 +27,12 @@ sfl.lemma(
 sfl.lemma(
     name="lemma2",
     place="Appendix C.3, Lemma 2, (21)",
-    claim=Relations(
-        (
-            Ge(
-                Inner(Grad(h, x), z - y),
-                Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - L * Norm(z - x) ** 2,
-            ),
+    claim=relations(
+        Ge(
+            Inner(Grad(h, x), z - y),
+            Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - L * Norm(z - x) ** 2,
         ),
-        "h L-smooth and mu-strongly convex; any x, y, z",
+        words="h L-smooth and mu-strongly convex; any x, y, z",
     ),
     when=[implied(mu <= L, "implied: an L-smooth function is mu-strongly convex with mu <= L")],
     given=[smooth, cases],
@@ -62,7 +58,7 @@ sfl.lemma(
 sfl.lemma(
     name="lemma3.mean",
     place="Appendix C.3, Lemma 3, (22) and (23), left",
-    claim=Relations((equal(E(xbar_pi), xbar),), "with and without replacement"),
+    claim=relations(equal(E(xbar_pi), xbar), words="with and without replacement"),
 )
 sfl.lemma(
     name="lemma3.swr",
@@ -112,17 +108,15 @@ sfl.lemma(
 sfl.definition(
     name="lemma4.lhs",
     place="Appendix C.3, Lemma 4, left side of (25)",
-    claim=Relations(
-        (
-            equal(
-                partial_sums,
-                Sum(
-                    Sum(E(Norm(K * Sum(units[i] - xbar, (i, 1, m - 1)) + k * (units[m] - xbar)) ** 2), (k, 0, K - 1)),
-                    (m, 1, S),
-                ),
+    claim=relations(
+        equal(
+            partial_sums,
+            Sum(
+                Sum(E(Norm(K * Sum(units[i] - xbar, (i, 1, m - 1)) + k * (units[m] - xbar)) ** 2), (k, 0, K - 1)),
+                (m, 1, S),
             ),
         ),
-        "the inner double sum over i and j <= b_mk(i), counted: K times each earlier unit, k times the m-th",
+        words="the inner double sum over i and j <= b_mk(i), counted: K times each earlier unit, k times the m-th",
     ),
     when=[S <= M],
     note="Conditions of Lemma 3 with n = M, without replacement; b_mk(i) = K-1 for i <= m-1, k-1 for i = m.",
@@ -228,16 +222,14 @@ sfl.step(
 sfl.step(
     name="lemma7.WT",
     place="Appendix D.1.3, proof of Lemma 7",
-    claim=Relations(
-        (
-            equal(W_T, (1 - a * gamma) ** (-(T + 1)) * (1 - (1 - a * gamma) ** (T + 1)) / (a * gamma)),
-            Le((1 - a * gamma) ** (T + 1), exp(-a * gamma * (T + 1))),
-            Le(exp(-a * gamma * (T + 1)), exp(-Rational(1, 2))),
-            Le(exp(-Rational(1, 2)), Rational(2, 3), evaluate=False),
-            Ge(W_T, (1 - a * gamma) ** (-(T + 1)) / (3 * a * gamma)),
-            Le(W_T, w_T / (a * gamma)),
-        ),
-        "for (T+1) >= 1/(2 a gamma), w_t = (1 - a gamma)^-(t+1), W_T = w_0 + ... + w_T",
+    claim=relations(
+        equal(W_T, (1 - a * gamma) ** (-(T + 1)) * (1 - (1 - a * gamma) ** (T + 1)) / (a * gamma)),
+        Le((1 - a * gamma) ** (T + 1), exp(-a * gamma * (T + 1))),
+        Le(exp(-a * gamma * (T + 1)), exp(-Rational(1, 2))),
+        Le(exp(-Rational(1, 2)), Rational(2, 3), evaluate=False),
+        Ge(W_T, (1 - a * gamma) ** (-(T + 1)) / (3 * a * gamma)),
+        Le(W_T, w_T / (a * gamma)),
+        words="for (T+1) >= 1/(2 a gamma), w_t = (1 - a gamma)^-(t+1), W_T = w_0 + ... + w_T",
     ),
     when=[*_gamma, _finite, _long],
 )

@@ -6,37 +6,8 @@ import sympy
 from sympy import Rational, Sum, exp, sqrt
 
 from fedtheory.theory.notation import equal
-from fedtheory.theory.sfl.sequential import (
-    above_optimum,
-    away_from_optimum,
-    convex_cases,
-    curved,
-    drift_at,
-    few,
-    growing,
-    left_out,
-    linear,
-    long_enough,
-    nonconvex_case,
-    nonconvex_step,
-    nonconvex_sublinear,
-    sampled,
-    strongly_convex_step,
-    sublinear,
-    theorem,
-    vanishing,
-    w_r,
-)
-from fedtheory.theory.sfl.setting import (
-    heterogeneity_at_optimum,
-    independent,
-    lower_bounded,
-    smooth,
-    unbiased,
-    variance,
-)
-from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Application, Relations, at_most, implied, order, soft_order
+from fedtheory.theory.sfl.sequential import *
+from fedtheory.theory.statement import at_most, implied, order, relations, soft_order
 
 # Assumptions 1 to 3 in the convex and non-convex case, and the independence of the clients' samples
 in_parallel = [*convex_cases, independent]
@@ -65,7 +36,7 @@ sfl.lemma(
 sfl.definition(
     name="eq68",
     place="Appendix E.1.2, (68)",
-    claim=Relations((equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
+    claim=relations(equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S), words="client drift in PFL"),
 )
 sfl.lemma(
     name="lemma12",
@@ -83,22 +54,18 @@ sfl.lemma(
 )
 
 
-def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
-    """The terms of (70); `contraction` is its first term."""
-    return {
-        "contraction": contraction,
-        "progress": -eta_tilde / 3 * D_F,
-        "noise": 4 * eta_tilde**2 * sigma**2 / (S * K),
-        "sampling": 4 * eta_tilde**2 * (M - S) * zeta_star**2 / (S * (M - 1)),
-        "noise_drift": 6 * L * eta_tilde**3 * sigma**2 / K,
-        "heterogeneity": 4 * L * eta_tilde**3 * zeta_star**2,
-    }
-
-
 sfl.step(
     name="eq70",
     place="Appendix E.1.3, (70)",
-    claim=at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
+    claim=at_most(
+        dist2_next,
+        contraction=(1 - mu * eta_tilde / 2) * dist2,
+        progress=-eta_tilde / 3 * D_F,
+        noise=4 * eta_tilde**2 * sigma**2 / (S * K),
+        sampling=4 * eta_tilde**2 * (M - S) * zeta_star**2 / (S * (M - 1)),
+        noise_drift=6 * L * eta_tilde**3 * sigma**2 / K,
+        heterogeneity=4 * L * eta_tilde**3 * zeta_star**2,
+    ),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (70)"), curved, *sampled],
     where={eta_tilde: K * eta},
     given=in_parallel,
@@ -122,11 +89,7 @@ sfl.bound(
     where={eta_tilde: K * eta, w_r: growing},
     given=in_parallel,
     rests_on=["eq70", "lemma7.eq38", "eq14"],
-    applies=Application(
-        "sfl.lemma7",
-        {"a": mu / 2, "b": _third, "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
-        "sfl.lemma7.eq39",
-    ),
+    applies=by_lemma7(_noise2, _noise3),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71). Printed with R, but Lemma 7 at T = R "
     "gives R + 1: the printed bound is larger.",
 )
@@ -158,9 +121,7 @@ sfl.bound(
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
     given=in_parallel,
     rests_on=["eq70", "lemma8.eq44", "eq14"],
-    applies=Application(
-        "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
-    ),
+    applies=by_lemma8(_noise2, _noise3, 6 * L, D**2),
     note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. 'When S = M, we can get the "
     "claim of the strongly convex case' (as printed, after (74)); the general convex case is meant.",
 )
@@ -228,31 +189,24 @@ sfl.step(
     rests_on=["lemma13", "lemma14"],
     note="Printed: 'Substituting (52) into (48)'; (79) into (75) is meant.",
 )
+nonconvex_errors = {
+    "noise": 3 * L * eta_tilde * sigma**2 / (S * K),
+    "noise_drift": 27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
+    "heterogeneity": Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
+}
 sfl.bound(
     name="eq80",
     place="Appendix E.3.2, (80), partial participation",
-    claim=at_most(
-        min_grad_sq,
-        optimisation=nonconvex_sublinear,
-        noise=3 * L * eta_tilde * sigma**2 / (S * K),
-        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
-        heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
-    ),
+    claim=at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
     when=[*nonconvex_step, *few],
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
     given=in_parallel_nonconvex,
     rests_on=["step.eq80_recursion", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": _third,
-            "c1": L * sigma**2 / (S * K),
-            "c2": 9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
-            "d": 6 * L * (beta + 1),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K),
+        9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
+        6 * L * (beta + 1),
+        A,
     ),
     note="There is no term for the sampling of S < M clients, unlike in (71) and (73); (77) replaces the sampled clients' "
     "gradients by those of F under 'Asm. 1'.",
@@ -310,13 +264,7 @@ theorem(
 theorem(
     "thm2.nonconvex",
     "Theorem 2, (58)",
-    at_most(
-        min_grad_sq,
-        optimisation=3 * A / (eta_tilde * R),
-        noise=3 * L * eta_tilde * sigma**2 / (S * K),
-        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
-        heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
-    ),
+    at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
     when=[*nonconvex_step, implied(equal(S, M), "implied: full participation")],
     weight=sympy.Integer(1),
     eta_of=K * eta,

@@ -6,7 +6,7 @@ from sympy import Abs, Eq, Expr, IndexedBase, Le, Rational, S as Number, Sum
 
 from fedtheory.theory.notation import Expectation, Value, equal
 from fedtheory.theory.sfl.symbols import M, delta, m, sfl, x, zeta_star
-from fedtheory.theory.statement import Relations, Words
+from fedtheory.theory.statement import Relations, Words, relations
 
 F_1 = sfl.symbol("F_1", "F_1", "objective of client 1", sfl.symbols["F"].dimension)
 F_2 = sfl.symbol("F_2", "F_2", "objective of client 2", sfl.symbols["F"].dimension)
@@ -16,8 +16,8 @@ hess = sfl.symbol("hess", r"\nabla^2F(x)", "Hessian of F", sfl.symbols["L"].dime
 sfl.definition(
     name="quad.delta",
     place="Section 4.1",
-    claim=Relations(
-        (Le(Abs(hess_m - hess), delta),), "for every client m; bounded Hessian heterogeneity (spectral norm)"
+    claim=relations(
+        Le(Abs(hess_m - hess), delta), words="for every client m; bounded Hessian heterogeneity (spectral norm)"
     ),
 )
 
@@ -27,14 +27,12 @@ def group(name: str, place: str, curvature: tuple[Expr, Expr], slope: Expr, zeta
     sfl.problem(
         name=name,
         place=place,
-        claim=Relations(
-            (
-                equal(Value(F_1, x), curvature[0] * x**2 + slope * x),
-                equal(Value(F_2, x), curvature[1] * x**2 - slope * x),
-                equal(zeta_star, zeta),
-                equal(delta, hessian_gap),
-            ),
-            "M = 2, one dimension, common F(x) = x^2/2; numbers carry the units",
+        claim=relations(
+            equal(Value(F_1, x), curvature[0] * x**2 + slope * x),
+            equal(Value(F_2, x), curvature[1] * x**2 - slope * x),
+            equal(zeta_star, zeta),
+            equal(delta, hessian_gap),
+            words="M = 2, one dimension, common F(x) = x^2/2; numbers carry the units",
         ),
         rests_on=["quad.delta", "asm.het_b"],
     )
@@ -65,14 +63,12 @@ for name in ("quad.table2.g3", *(f"quad.table6.d13_z{size}" for size in (1, 10, 
     slope = claim.relations[2].args[1]  # zeta_star
     sfl.correct(
         name,
-        Relations(
-            (
-                equal(Value(F_1, x), _decimals[0] * x**2 + slope * x),
-                equal(Value(F_2, x), _decimals[1] * x**2 - slope * x),
-                claim.relations[2],
-                equal(delta, Rational(34, 100)),
-            ),
-            claim.words,
+        relations(
+            equal(Value(F_1, x), _decimals[0] * x**2 + slope * x),
+            equal(Value(F_2, x), _decimals[1] * x**2 - slope * x),
+            claim.relations[2],
+            equal(delta, Rational(34, 100)),
+            words=claim.words,
         ),
         suffix="as_run",
         note="These functions reproduce the authors' published curve files to their four decimals; the printed functions "

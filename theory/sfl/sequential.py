@@ -9,26 +9,17 @@ from sympy import IndexedBase, Le, Min, Rational, Sum, exp, sqrt
 from sympy.core.relational import Relational
 
 from fedtheory.theory.notation import equal
-from fedtheory.theory.sfl.setting import (
-    cases,
-    heterogeneity,
-    heterogeneity_at_optimum,
-    lower_bounded,
-    smooth,
-    unbiased,
-    variance,
-)
-from fedtheory.theory.sfl.symbols import *
+from fedtheory.theory.sfl.setting import *
 from fedtheory.theory.statement import (
     Application,
     Bound,
     Condition,
-    Relations,
     Statement,
     at_most,
     equal_to,
     implied,
     order,
+    relations,
     soft_order,
 )
 
@@ -99,12 +90,10 @@ sfl.step(
 sfl.step(
     name="step.eq31",
     place="Appendix D.1.1, proof of Lemma 5, (31) and the display after it",
-    claim=Relations(
-        (
-            Le(4 * bias_sq, 8 * L * S**2 * K**2 * D_F),
-            Le(4 * star_sq, 4 * S**2 * K**2 * left_out * zeta_star**2),
-        ),
-        "third and fourth term on the right side of (30)",
+    claim=relations(
+        Le(4 * bias_sq, 8 * L * S**2 * K**2 * D_F),
+        Le(4 * star_sq, 4 * S**2 * K**2 * left_out * zeta_star**2),
+        words="third and fourth term on the right side of (30)",
     ),
     given=[lower_bounded, cases, smooth, heterogeneity_at_optimum],
     when=sampled,
@@ -132,10 +121,7 @@ drift_at = IndexedBase("drift_mk", real=True)  # E||x_mk - x||^2 at (m, k)
 sfl.definition(
     name="eq33",
     place="Appendix D.1.2, (33)",
-    claim=Relations(
-        (equal(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))),),
-        "client drift in SFL",
-    ),
+    claim=relations(equal(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))), words="client drift in SFL"),
 )
 sfl.lemma(
     name="lemma6",
@@ -238,11 +224,7 @@ sfl.bound(
     where={eta_tilde: M * K * eta, w_r: growing},
     given=convex_cases,
     rests_on=["eq41", "lemma7.eq38", "eq14"],
-    applies=Application(
-        "sfl.lemma7",
-        {"a": mu / 2, "b": Rational(1, 3), "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
-        "sfl.lemma7.eq39",
-    ),
+    applies=by_lemma7(_noise2, _noise3),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
     "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta, twice. (42) bounds the "
     "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R, but Lemma 7 at "
@@ -285,11 +267,7 @@ sfl.bound(
     where={eta_tilde: M * K * eta, w_r: sympy.Integer(1)},
     given=convex_cases,
     rests_on=["step.gc_recursion", "lemma8.eq44", "eq14"],
-    applies=Application(
-        "sfl.lemma8",
-        {"b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
-        "sfl.lemma8.eq45",
-    ),
+    applies=by_lemma8(_noise2, _noise3, 6 * L, D**2),
     note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. Printed with "
     "eta_tilde = M K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
     "(47)); the general convex case is meant.",
@@ -418,17 +396,11 @@ sfl.bound(
     where={eta_tilde: S * K * eta, w_r: sympy.Integer(1)},
     given=nonconvex_case,
     rests_on=["step.eq54_recursion", "lemma8.eq44"],
-    applies=Application(
-        "sfl.lemma8",
-        {
-            "b": Rational(1, 3),
-            "c1": L * sigma**2 / (S * K),
-            "c2": 9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
-            "d": 6 * L * sympy.Max(1, beta / sqrt(S)),
-            "r0": A,
-            "T": R,
-        },
-        "sfl.lemma8.eq45",
+    applies=by_lemma8(
+        L * sigma**2 / (S * K),
+        9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
+        6 * L * sympy.Max(1, beta / sqrt(S)),
+        A,
     ),
     note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed. "
     "There is no term for the sampling of S < M clients, unlike in (42) and (46); (50) replaces the sampled clients' "
@@ -437,9 +409,10 @@ sfl.bound(
 sfl.step(
     name="step.eq54_range",
     place="Appendix D.3.2, after (54)",
-    claim=Relations(
-        (Le(eta_tilde, 1 / (6 * L * (beta + 1))), Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta))),
-        "printed as a chain; the right side is not a step size",
+    claim=relations(
+        Le(eta_tilde, 1 / (6 * L * (beta + 1))),
+        Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta)),
+        words="printed as a chain; the right side is not a step size",
     ),
     note="As printed: without the factor 1/(6L) on the right; the definition of d in the same paragraph has it.",
 )
@@ -465,11 +438,6 @@ sfl.order(
 )
 
 # Section 3.2: full participation
-
-
-def full(terms: dict[str, sympy.Expr]) -> dict[str, sympy.Expr]:
-    """Partial participation at S = M; the sampling term is gone."""
-    return {name: term.subs(S, M) for name, term in terms.items() if name != "sampling"}
 
 
 def full_application(id_: str, **changed: sympy.Expr) -> Application:

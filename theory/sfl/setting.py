@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sympy import Ge, IndexedBase, Le, Ne, Sum
+import sympy
+from sympy import Ge, IndexedBase, Le, Ne, Rational, Sum
 
 from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
 from fedtheory.theory.properties import Property
 from fedtheory.theory.sfl import algorithms
 from fedtheory.theory.sfl.symbols import *
-from fedtheory.theory.statement import Relations, Words, X
+from fedtheory.theory.statement import Application, Words, X, relations
 
 xi = IndexedBase("x", real=True)[i]  # x_i
 mean_xi = Sum(xi, (i, 1, n)) / n
@@ -18,9 +19,10 @@ mean_xi = Sum(xi, (i, 1, n)) / n
 problem = sfl.setting(
     name="problem",
     place="Section 1, problem formulation",
-    claim=Relations(
-        (equal(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M), equal(Value(F_m, x), Expectation(Value(f_m, x)))),
-        "minimise F over R^d; the expectation is over xi ~ D_m; with finite data F_m is the mean over the samples",
+    claim=relations(
+        equal(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M),
+        equal(Value(F_m, x), Expectation(Value(f_m, x))),
+        words="minimise F over R^d; the expectation is over xi ~ D_m; with finite data F_m is the mean over the samples",
     ),
     gives={Property.EQUAL_WEIGHTS: ()},
 )
@@ -101,35 +103,36 @@ sfl.claim(
 lower_bounded = sfl.assumption(
     name="asm.lower",
     place="Section 3.1, (i)",
-    claim=Relations(
-        (Ge(Value(F_fun, x), F_star), equal(Value(F_fun, x_star), F_star)),
-        "F is lower bounded by F*; in the convex cases there is a minimiser x* with F(x*) = F*",
+    claim=relations(
+        Ge(Value(F_fun, x), F_star),
+        equal(Value(F_fun, x_star), F_star),
+        words="F is lower bounded by F*; in the convex cases there is a minimiser x* with F(x*) = F*",
     ),
     gives={Property.BOUNDED_BELOW: (), Property.MINIMISER: ()},
 )
 cases = sfl.assumption(
     name="asm.cases",
     place="Section 3",
-    claim=Relations(
-        (Ge(Bregman(F_m, x, y), mu / 2 * Norm(x - y) ** 2),),
-        "all F_m are mu-strongly convex; or all are convex (mu = 0); or all are non-convex",
+    claim=relations(
+        Ge(Bregman(F_m, x, y), mu / 2 * Norm(x - y) ** 2),
+        words="all F_m are mu-strongly convex; or all are convex (mu = 0); or all are non-convex",
     ),
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 smooth = sfl.assumption(
     name="asm.smooth",
     place="Assumption 1",
-    claim=Relations(
-        (Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)),), "for all x, y, for every client m; L > 0"
+    claim=relations(
+        Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)), words="for all x, y, for every client m; L > 0"
     ),
     gives={Property.SMOOTH: (L,)},
 )
 unbiased = sfl.assumption(
     name="asm.unbiased",
     place="Section 3.1",
-    claim=Relations(
-        (equal(Expectation(Value(f_m, x)), Grad(F_m, x)),),
-        "samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
+    claim=relations(
+        equal(Expectation(Value(f_m, x)), Grad(F_m, x)),
+        words="samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
     ),
     note="As printed: the nabla in front of f_m is missing on the left.",
     gives={Property.UNBIASED: ()},
@@ -137,20 +140,17 @@ unbiased = sfl.assumption(
 variance = sfl.assumption(
     name="asm.variance",
     place="Assumption 2, (1)",
-    claim=Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
+    claim=relations(Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2), words="for every client m"),
     gives={Property.VARIANCE: (sigma,)},
 )
 independent = sfl.assumption(
     name="asm.independent",
     place="Section 2, 'Challenges'; Appendix E.1.1, (66)",
-    claim=Relations(
-        (
-            equal(
-                Expectation(Norm(own_m + noise_j) ** 2), Expectation(Norm(own_m) ** 2) + Expectation(Norm(noise_j) ** 2)
-            ),
-        ),
-        "in PFL the local updates across clients are mutually independent when conditional on all the randomness prior to "
-        "the round: E<a_m, n_j> = 0 for any two clients, and whatever client m computes in the round from its own samples",
+    claim=relations(
+        equal(Expectation(Norm(own_m + noise_j) ** 2), Expectation(Norm(own_m) ** 2) + Expectation(Norm(noise_j) ** 2)),
+        words="in PFL the local updates across clients are mutually independent when conditional on all the randomness "
+        "prior to the round: E<a_m, n_j> = 0 for any two clients, and whatever client m computes in the round from its "
+        "own samples",
     ),
     note="No numbered assumption; (66), and with it Theorem 2, uses it for the noise of client m, so that the noise of two "
     "clients is uncorrelated.  Our sharper proofs use it for gradients of client m, too.",
@@ -159,23 +159,21 @@ independent = sfl.assumption(
 heterogeneity = sfl.assumption(
     name="asm.het_a",
     place="Assumption 3a, (2)",
-    claim=Relations(
-        (
-            Le(
-                Sum(Norm(Grad(F_m, x) - Grad(F_fun, x)) ** 2, (m, 1, M)) / M,
-                beta**2 * Norm(Grad(F_fun, x)) ** 2 + zeta**2,
-            ),
+    claim=relations(
+        Le(
+            Sum(Norm(Grad(F_m, x) - Grad(F_fun, x)) ** 2, (m, 1, M)) / M,
+            beta**2 * Norm(Grad(F_fun, x)) ** 2 + zeta**2,
         ),
-        "non-convex case; beta and zeta are zero when all local objectives are identical",
+        words="non-convex case; beta and zeta are zero when all local objectives are identical",
     ),
     gives={Property.HETEROGENEITY: (beta, zeta)},
 )
 heterogeneity_at_optimum = sfl.assumption(
     name="asm.het_b",
     place="Assumption 3b, (3)",
-    claim=Relations(
-        (equal(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),),
-        "convex cases, at one global minimiser x*; stated to be weaker than Assumption 3a",
+    claim=relations(
+        equal(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),
+        words="convex cases, at one global minimiser x*; stated to be weaker than Assumption 3a",
     ),
     gives={Property.HETEROGENEITY_AT_OPTIMUM: (zeta_star,)},
 )
@@ -187,63 +185,61 @@ E = Expectation
 sfl.identity(
     name="eq12",
     place="Appendix C.2, (12)",
-    claim=Relations((equal(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
+    claim=relations(equal(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2), words="any random vector x"),
 )
 sfl.identity(
     name="eq13",
     place="Appendix C.2, (13)",
-    claim=Relations(
-        (
-            equal(
-                Sum(Norm(xi - mean_xi) ** 2, (i, 1, n)) / n,
-                Sum(Norm(xi) ** 2, (i, 1, n)) / n - Norm(mean_xi) ** 2,
-            ),
+    claim=relations(
+        equal(
+            Sum(Norm(xi - mean_xi) ** 2, (i, 1, n)) / n,
+            Sum(Norm(xi) ** 2, (i, 1, n)) / n - Norm(mean_xi) ** 2,
         ),
-        "any vectors x_1 ... x_n",
+        words="any vectors x_1 ... x_n",
     ),
     rests_on=["eq12"],
 )
 sfl.inequality(
     name="eq14",
     place="Appendix C.2, (14)",
-    claim=Relations((Le(Value(h, mean_xi), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
+    claim=relations(Le(Value(h, mean_xi), Sum(Value(h, xi), (i, 1, n)) / n), words="Jensen: any convex h, any vectors"),
     given=[cases],
 )
 sfl.inequality(
     name="eq15",
     place="Appendix C.2, (15)",
-    claim=Relations((Le(Norm(mean_xi) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
+    claim=relations(Le(Norm(mean_xi) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n), words="any vectors x_1 ... x_n"),
     rests_on=["eq14"],
 )
 sfl.definition(
     name="bregman",
     place="Appendix C.2",
-    claim=Relations(
-        (equal(Bregman(h, x, y), Value(h, x) - Value(h, y) - Inner(Grad(h, y), x - y)),),
-        "Bregman divergence; non-negative when h is convex",
+    claim=relations(
+        equal(Bregman(h, x, y), Value(h, x) - Value(h, y) - Inner(Grad(h, y), x - y)),
+        words="Bregman divergence; non-negative when h is convex",
     ),
 )
 sfl.identity(
     name="three_point",
     place="Appendix C.2",
-    claim=Relations(
-        (equal(Bregman(h, z, x) + Bregman(h, x, y) - Bregman(h, z, y), Inner(Grad(h, y) - Grad(h, x), z - x)),),
-        "three-point identity",
+    claim=relations(
+        equal(Bregman(h, z, x) + Bregman(h, x, y) - Bregman(h, z, y), Inner(Grad(h, y) - Grad(h, x), z - x)),
+        words="three-point identity",
     ),
     rests_on=["bregman"],
 )
 sfl.inequality(
     name="eq16",
     place="Appendix C.2, (16)",
-    claim=Relations((Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2),), "h L-smooth"),
+    claim=relations(Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2), words="h L-smooth"),
     given=[smooth],
     rests_on=["bregman"],
 )
 sfl.inequality(
     name="eq17",
     place="Appendix C.2, (17)",
-    claim=Relations(
-        (Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)),), "h L-smooth and bounded below by h_*"
+    claim=relations(
+        Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)), words="h L-smooth and bounded below by h_*"
     ),
     given=[smooth, lower_bounded],
     rests_on=["eq16"],
@@ -251,22 +247,36 @@ sfl.inequality(
 sfl.inequality(
     name="eq18",
     place="Appendix C.2, (18)",
-    claim=Relations((Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)),), "h L-smooth and convex"),
+    claim=relations(Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)), words="h L-smooth and convex"),
     given=[smooth, cases],
     rests_on=["bregman"],
 )
 sfl.definition(
     name="sc_equiv",
     place="Appendix C.2",
-    claim=Relations(
-        (equal(Value(h, x), Value(g_fun, x) + mu / 2 * Norm(x) ** 2),),
-        "h is mu-strongly convex if and only if such a convex g exists",
+    claim=relations(
+        equal(Value(h, x), Value(g_fun, x) + mu / 2 * Norm(x) ** 2),
+        words="h is mu-strongly convex if and only if such a convex g exists",
     ),
 )
 sfl.inequality(
     name="eq19",
     place="Appendix C.2, (19)",
-    claim=Relations((Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)),), "h mu-strongly convex"),
+    claim=relations(Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)), words="h mu-strongly convex"),
     given=[cases],
     rests_on=["bregman", "sc_equiv"],
 )
+
+# ------------------------------------------------------------------------------------- what the theorems' proofs apply
+
+
+def by_lemma7(noise: sympy.Expr, drift: sympy.Expr) -> Application:
+    """Lemma 7 for a recursion with these terms; 'can also be applied' where there is a term of gamma^3."""
+    at = {"a": mu / 2, "b": Rational(1, 3), "c": noise, "c2": drift, "d": 6 * L, "r0": D**2, "T": R}
+    return Application("sfl.lemma7", at, "sfl.lemma7.eq39")
+
+
+def by_lemma8(noise: sympy.Expr, drift: sympy.Expr, d: sympy.Expr, r0: sympy.Expr) -> Application:
+    """Lemma 8 for a recursion with these terms, a step of at most 1/d, and this start."""
+    at = {"b": Rational(1, 3), "c1": noise, "c2": drift, "d": d, "r0": r0, "T": R}
+    return Application("sfl.lemma8", at, "sfl.lemma8.eq45")

@@ -75,14 +75,12 @@ class _Recursion:
         """The recursion as a statement."""
         kept = {"contraction" if self.rate else "previous": (1 - self.rate * eta_tilde) * before} if before else {}
         errors = {name: factor_terms(factor * eta_tilde**power) for name, (power, factor) in self.errors.items()}
-        printed = sfl.statements[f"sfl.{self.theorem}"]
         return sfl.sharpen(
             self.step,
             at_most(after, **kept, progress=-self.progress * eta_tilde * measure, **errors),
             self.recursion.removeprefix(f"{self.step}."),
             when=[*when, *(sampled if self.of_some else [sympy.Eq(S, M)])],
             where={eta_tilde: self.eta_of},
-            given=[sfl.statements[id_] for id_ in printed.assumes],
             rests_on=["alg2" if self.eta_of == _parallel else "alg1"],
         )
 

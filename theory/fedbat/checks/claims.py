@@ -11,24 +11,9 @@ from sympy import Max
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
 from fedtheory.theory.fedbat.checks.quantities import EVERY, F_fun, lowest, w_star
-from fedtheory.theory.fedbat.symbols import (
-    B,
-    F_i_star,
-    F_star,
-    K,
-    L,
-    N,
-    R,
-    T,
-    k,
-    mu,
-    p as p_list,
-    p_sq,
-    q,
-    tau,
-)
+from fedtheory.theory.fedbat.symbols import B, F_i_star, F_star, K, L, N, R, T, k, mu, p as p_list, p_sq, q, tau
 from fedtheory.theory.printing import plain
-from fedtheory.theory.proofs.argument import Argument, Proof, as_evidence
+from fedtheory.theory.proofs.argument import Argument, as_evidence, curried
 from fedtheory.theory.proofs.arithmetic import Decision, decide
 from fedtheory.theory.proofs.rules import ATTAINED, LOWEST_OF_CLIENT, MEAN_VALUE
 from fedtheory.theory.statement import Bound, Evidence, Order, Statement, Status, Verdict, Words
@@ -57,13 +42,10 @@ def constant_of(name: str) -> sympy.Expr:
     return sympy.expand(sympy.simplify(first * (g + T) * mu**2 / (2 * L)))
 
 
-def same_constant(source: str) -> Proof:
+@curried
+def same_constant(p: Argument, source: str) -> None:
     """(26), (58): B as in the theorem."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.by_hand(f"B as in {source}", B, "=", constant_of(source)))
-
-    return proof
+    p.conclude(p.by_hand(f"B as in {source}", B, "=", constant_of(source)))
 
 
 def every_round(statement: Statement, full: bool = False) -> Verdict:
@@ -71,8 +53,7 @@ def every_round(statement: Statement, full: bool = False) -> Verdict:
     definition, claim = relations_of(statement)
     given = [definition.lhs <= definition.rhs, definition.lhs >= definition.rhs]
     found = decide(given, claim)
-    witness = {s.name: str(v) for s, v in found.model.items()}
-    return Verdict(found.status, f"{found.says}, given {plain(definition)}", witness=witness)
+    return found.verdict(f"{found.says}, given {plain(definition)}")
 
 
 def remark1(p: Argument) -> None:
@@ -96,23 +77,20 @@ def _limit(e: sympy.Expr, rate: sympy.Expr) -> sympy.Expr | None:
     return None if found.is_finite or not found.has(sympy.oo, sympy.zoo, sympy.nan) else found
 
 
-def rates(suffix: str = "") -> Proof:
+@curried
+def rates(p: Argument, suffix: str = "") -> None:
     """Remark 2: Theorems 1 and 2 against 1/T, Theorem 3 against 1/T and 1/sqrt(T), for growing R and T = R tau.
 
     suffix  suffix of the theorems' ids: of the printed or of the corrected ones
     """
-
-    def proof(p: Argument) -> None:
-        for name, part in (("thm1", 0), ("thm2", 0), ("thm3", 1)):
-            fact, goal = p.claim(f"{name}{suffix}"), p.goals[part]
-            if not isinstance(goal, Order) or goal.lower or goal.quantity != fact.quantity or fact.sign == ">=":
-                p.fail(name, f"it bounds {fact.quantity} {fact.sign} ..., the claim says another thing")
-                continue
-            slowest = sympy.Add(*(term.value for term in goal.terms)).subs(T, R * tau)
-            p.step(f"{name}: its order in R, all else fixed", partial(_of_order, fact.value, slowest))
-            p.done(part)
-
-    return proof
+    for name, part in (("thm1", 0), ("thm2", 0), ("thm3", 1)):
+        fact, goal = p.claim(f"{name}{suffix}"), p.goals[part]
+        if not isinstance(goal, Order) or goal.lower or goal.quantity != fact.quantity or fact.sign == ">=":
+            p.fail(name, f"it bounds {fact.quantity} {fact.sign} ..., the claim says another thing")
+            continue
+        slowest = sympy.Add(*(term.value for term in goal.terms)).subs(T, R * tau)
+        p.step(f"{name}: its order in R, all else fixed", partial(_of_order, fact.value, slowest))
+        p.done(part)
 
 
 def _of_order(value: sympy.Expr, order: sympy.Expr) -> Decision:

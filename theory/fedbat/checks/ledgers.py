@@ -10,42 +10,18 @@ from collections.abc import Iterator
 import sympy
 from sympy import Max
 
-from fedtheory.theory.fedbat.checks.quantities import *
-from fedtheory.theory.fedbat.checks.rounds import (
-    AT,
-    SYMBOLS,
-    alike,
-    binarised_parts,
-    conclude_jump,
-    conclude_step,
-    drawn,
-    eq24,
-    eq31,
-    eq32,
-    eq33,
-    eq34,
-    eq35,
-    eq36,
-    eq37,
-    eq38,
-    eq39,
-    eq40,
-    eq41,
-    eq42,
-    eq44,
-    eq45,
-    eq46,
-    eq47,
-    eq48,
-    eq50,
-    falling,
-    mean_of_sample,
-    rewritten,
-    shown,
-    update,
-)
+from fedtheory.theory.fedbat.checks.rounds import *
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, for_printed, spread_out
+from fedtheory.theory.proofs.argument import (
+    Argument,
+    Fact,
+    Proof,
+    curried,
+    evidence_of,
+    for_printed,
+    spread_out,
+    substituted,
+)
 from fedtheory.theory.proofs.arithmetic import at_least
 from fedtheory.theory.proofs.forms import gradient, vector
 from fedtheory.theory.proofs.sequences import induction, telescope
@@ -72,9 +48,7 @@ def eq28(p: Argument) -> None:
     """(28): smoothness at w*, then the induction."""
     smooth = smooth_at_minimum(p)
     supposed = p.given(Delta_t)
-    p.conclude(p.put(smooth, supposed), part=0)
-    p.conclude(smooth, part=1)
-    p.conclude(p.scaled(supposed, L / 2), part=2)
+    p.conclude(p.put(smooth, supposed), smooth, p.scaled(supposed, L / 2))
 
 
 def largest(p: Argument) -> sympy.Symbol:
@@ -132,35 +106,29 @@ def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> t
     return recursion, constant
 
 
-def decreasing(source: str, last: str, *lemmas: str) -> Proof:
+@curried
+def decreasing(p: Argument, source: str, last: str, *lemmas: str) -> None:
     """Theorems 1 and 2: the recursion from t = 1 on, then (30) or (59) at t = T."""
-
-    def proof(p: Argument) -> None:
-        recursion, constant = of_round(p, source, lemmas, 1)
-        fact = p.claim(last, {B: constant}, given={"eq27.recursion": recursion}, under=[at_least(t, 1)])
-        start = p.have("w_1 is the mean of the clients' parameters", Delta_1, "=", dist0_sq)
-        p.conclude(at_the_end(p, p.put(fact, start), 1))
-
-    return proof
+    recursion, constant = of_round(p, source, lemmas, 1)
+    fact = p.claim(last, {B: constant}, given={"eq27.recursion": recursion}, under=[at_least(t, 1)])
+    start = p.have("w_1 is the mean of the clients' parameters", Delta_1, "=", dist0_sq)
+    p.conclude(at_the_end(p, p.put(fact, start), 1))
 
 
-def decreasing_from_start(source: str) -> Proof:
+@curried
+def decreasing_from_start(p: Argument, source: str) -> None:
     """gamma = max{8 L/mu, tau}: Delta_t <= v/(gamma+t) from t = 0 on, v = 4 B/mu^2 + gamma ||w_0 - w*||^2."""
-
-    def proof(p: Argument) -> None:
-        recursion, constant = of_round(p, source, (), 0)
-        symbol = sympy.Symbol("max{8L/mu,tau}", positive=True)
-        rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): symbol})
-        by_symbol = (1 - rate * mu) * Delta_t + rate**2 * B
-        whole = p.by_hand("B is a symbol for the constant", Delta_next, recursion.sign, by_symbol, recursion)
-        p.require("a constant >= 0", at_least(constant, 0))
-        top = 4 * B / mu**2 + symbol * d0
-        distance = induction(p, (Delta_next, Delta_t), top / (symbol + t), (t, 0), d0, lambda hypothesis: whole)
-        gap = p.put(smooth_at_minimum(p), distance)
-        full = p.by_hand("B is a symbol for the constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
-        p.conclude(at_the_end(p, full, 0))
-
-    return proof
+    recursion, constant = of_round(p, source, (), 0)
+    symbol = sympy.Symbol("max{8L/mu,tau}", positive=True)
+    rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): symbol})
+    by_symbol = (1 - rate * mu) * Delta_t + rate**2 * B
+    whole = p.by_hand("B is a symbol for the constant", Delta_next, recursion.sign, by_symbol, recursion)
+    p.require("a constant >= 0", at_least(constant, 0))
+    top = 4 * B / mu**2 + symbol * d0
+    distance = induction(p, (Delta_next, Delta_t), top / (symbol + t), (t, 0), d0, lambda hypothesis: whole)
+    gap = p.put(smooth_at_minimum(p), distance)
+    full = p.by_hand("B is a symbol for the constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
+    p.conclude(at_the_end(p, full, 0))
 
 
 # Appendix D: a sample of clients
@@ -182,16 +150,13 @@ def eq56(p: Argument) -> None:
     conclude_step(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update.corrected")
 
 
-def eq57(*lemmas: str) -> Proof:
+@curried
+def eq57(p: Argument, *lemmas: str) -> None:
     """(57): Lemmas 1, 2, 3 and 6 substituted into (56), with p_k = 1/N."""
-
-    def proof(p: Argument) -> None:
-        shares = alike(p)
-        step, noise, spread, jump = lemmas
-        facts = (p.claim(step), p.claim(noise, shares), p.claim(spread), p.claim(jump))
-        p.conclude(p.put(p.claim("eq56"), *facts))
-
-    return proof
+    shares = alike(p)
+    step, noise, spread, jump = lemmas
+    facts = (p.claim(step), p.claim(noise, shares), p.claim(spread), p.claim(jump))
+    p.conclude(p.put(p.claim("eq56"), *facts))
 
 
 def eq61(p: Argument) -> None:
@@ -214,9 +179,7 @@ def eq62(p: Argument) -> None:
     because = (binarised_parts(p, SAMPLED), -(q**2) * sampled, q**2 * K / N * steps, q**2 * K / N * count * bounded)
     bound = q**2 * count**2 * eta_start**2 * G**2 / K
     error = p.have("Assumption 5, (47)", A_1_parts, "<=", bound, *(1 / K**2 * one for one in because))
-    p.conclude(p.put(parts, error), part=0)
-    p.conclude(parts, part=1)
-    p.conclude(error, part=2)
+    p.conclude(p.put(parts, error), parts, error)
 
 
 def eq63(p: Argument) -> None:
@@ -245,13 +208,10 @@ def eq64(p: Argument) -> None:
     p.conclude(p.put(p.claim("eq63"), spread))
 
 
-def lemma6(of_binarisation: str, of_sample: str) -> Proof:
+@curried
+def lemma6(p: Argument, of_binarisation: str, of_sample: str) -> None:
     """(65): (61), (62), (64)."""
-
-    def proof(p: Argument) -> None:
-        conclude_jump(p, p.put(p.claim("eq61"), p.claim(of_binarisation), p.claim(of_sample)))
-
-    return proof
+    conclude_jump(p, p.put(p.claim("eq61"), p.claim(of_binarisation), p.claim(of_sample)))
 
 
 # Appendix E: the non-convex case
@@ -293,31 +253,21 @@ def eq78(p: Argument) -> None:
     jensen = p.by(rules.JENSEN_OVER, at_bar - EVERY.local, EVERY.family)
     smooth = p.by(rules.LIPSCHITZ, EVERY.function, w_bar, EVERY.x).over(EVERY.family)
     apart = p.have("Jensen, Lipschitz gradients", apart_bar_sq, "<=", L**2 * spread_x, smooth, jensen, -1 * mean)
-    p.conclude(p.put(noise, apart), part=0)
-    p.conclude(noise, part=1)
-    p.conclude(apart, part=2)
+    p.conclude(p.put(noise, apart), noise, apart)
 
 
-def eq79(apart: str) -> Proof:
+@curried
+def eq79(p: Argument, apart: str) -> None:
     """(79): (77), then (78)."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.scaled(p.claim("eq77"), -eta / 2), p.claim(apart)))
-
-    return proof
+    p.conclude(p.put(p.scaled(p.claim("eq77"), -eta / 2), p.claim(apart)))
 
 
-def eq80(inner: str) -> Proof:
+@curried
+def eq80(p: Argument, inner: str) -> None:
     """(80): (76) in expectation, with (79)."""
-
-    def proof(p: Argument) -> None:
-        smooth = p.at("eq76", {SYMBOLS["w_bar"]: w_bar, SYMBOLS["g_t"]: g_t})
-        bound = F_bar - eta * inner_grad + L * eta**2 / 2 * g_sq
-        p.conclude(
-            p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update.corrected")), p.claim(inner))
-        )
-
-    return proof
+    smooth = p.at("eq76", {SYMBOLS["w_bar"]: w_bar, SYMBOLS["g_t"]: g_t})
+    bound = F_bar - eta * inner_grad + L * eta**2 / 2 * g_sq
+    p.conclude(p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update.corrected")), p.claim(inner)))
 
 
 def eq81(p: Argument) -> None:
@@ -326,48 +276,36 @@ def eq81(p: Argument) -> None:
     p.conclude(p.have("(81)", g_sq, "=", gbar_sq + noise_sq, -2 * fresh))
 
 
-def eq70(lemma7: str) -> Proof:
+@curried
+def eq70(p: Argument, lemma7: str) -> None:
     """(70): the term of ||gbar||^2 is not positive."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.claim(lemma7), part=0)
-        p.decided(1)
-
-    return proof
+    p.conclude(p.claim(lemma7), part=0)
+    p.decided(1)
 
 
-def eq71(*sources: str) -> Proof:
+@curried
+def eq71(p: Argument, *sources: str) -> None:
     """(71): Lemmas 2, 3 and 6 substituted into (70), with p_k = 1/N and a constant learning rate."""
-
-    def proof(p: Argument) -> None:
-        descent, noise, spread, jump = sources
-        constant = {eta_t: eta, eta_later: eta, eta_start: eta}
-        facts = (p.claim(noise, alike(p)), p.claim(spread, constant), p.claim(jump, constant))
-        p.conclude(p.put(p.claim(descent), *facts))
-
-    return proof
+    descent, noise, spread, jump = sources
+    constant = {eta_t: eta, eta_later: eta, eta_start: eta}
+    facts = (p.claim(noise, alike(p)), p.claim(spread, constant), p.claim(jump, constant))
+    p.conclude(p.put(p.claim(descent), *facts))
 
 
-def eq72(source: str) -> Proof:
+@curried
+def eq72(p: Argument, source: str) -> None:
     """(72): (71) summed over t = 0 ... T-1, divided by T."""
-
-    def proof(p: Argument) -> None:
-        recursion = p.claim(source)
-        mean = telescope(p, recursion, (F_bar_next, F_bar), grad_sq, p.start_of(F_bar), T, end=F_T)
-        p.conclude(p.average(mean, grad_sq, sympy.Integer(1)))
-
-    return proof
+    recursion = p.claim(source)
+    mean = telescope(p, recursion, (F_bar_next, F_bar), grad_sq, p.start_of(F_bar), T, end=F_T)
+    p.conclude(p.average(mean, grad_sq, sympy.Integer(1)))
 
 
-def eq73(source: str) -> Proof:
+@curried
+def eq73(p: Argument, source: str) -> None:
     """(73): (72) with eta = 1/(L sqrt(T)), divided by eta/2; F(w_T) >= F*."""
-
-    def proof(p: Argument) -> None:
-        fact = p.claim(source, {eta: p.read(eta), T: p.read(T)})
-        above = p.by(rules.BELOW, F_fun, vector("w_T"), lowest)
-        p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
-
-    return proof
+    fact = p.claim(source, {eta: p.read(eta), T: p.read(T)})
+    above = p.by(rules.BELOW, F_fun, vector("w_T"), lowest)
+    p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
 
 
 def thm3(p: Argument) -> None:
@@ -377,16 +315,16 @@ def thm3(p: Argument) -> None:
 
 _OURS = ("lemma1", "lemma2.corrected", "lemma3.corrected")
 PROOFS: dict[str, Proof] = {
-    "lemma1": rewritten("eq31", "eq42"),
-    "lemma2": rewritten("eq44"),
-    "lemma2.corrected": rewritten("eq44.corrected"),
-    "lemma3": rewritten("eq45", "eq46", "eq48"),
-    "lemma3.corrected": rewritten("eq45", "eq46.corrected", "eq48.corrected"),
-    "lemma4": rewritten("eq50"),
-    "lemma4.corrected": rewritten("eq50.corrected"),
+    "lemma1": substituted("eq31", "eq42"),
+    "lemma2": substituted("eq44"),
+    "lemma2.corrected": substituted("eq44.corrected"),
+    "lemma3": substituted("eq45", "eq46", "eq48"),
+    "lemma3.corrected": substituted("eq45", "eq46.corrected", "eq48.corrected"),
+    "lemma4": substituted("eq50"),
+    "lemma4.corrected": substituted("eq50.corrected"),
     "eq24": eq24,
-    "eq25": rewritten("eq24", "lemma1", "lemma2", "lemma3", "lemma4"),
-    "eq25.corrected": rewritten("eq24", *_OURS, "lemma4.corrected"),
+    "eq25": substituted("eq24", "lemma1", "lemma2", "lemma3", "lemma4"),
+    "eq25.corrected": substituted("eq24", *_OURS, "lemma4.corrected"),
     "eq27": decided,
     "eq28": eq28,
     "eq29.choice": decided,
@@ -440,10 +378,10 @@ PROOFS: dict[str, Proof] = {
     "eq80": eq80("eq79"),
     "eq80.corrected": eq80("eq79.corrected"),
     "eq81": eq81,
-    "eq82": rewritten("eq80", "eq81"),
-    "eq82.corrected": rewritten("eq80.corrected", "eq81"),
-    "lemma7": rewritten("eq75", "eq82"),
-    "lemma7.corrected": rewritten("eq75", "eq82.corrected"),
+    "eq82": substituted("eq80", "eq81"),
+    "eq82.corrected": substituted("eq80.corrected", "eq81"),
+    "lemma7": substituted("eq75", "eq82"),
+    "lemma7.corrected": substituted("eq75", "eq82.corrected"),
     "eq70": eq70("lemma7"),
     "eq70.corrected": eq70("lemma7.corrected"),
     "eq71": eq71("eq70", "lemma2", "lemma3", "lemma6"),
@@ -461,8 +399,6 @@ REPAIRS: dict[str, Proof] = {"eq42": eq42("eq38.corrected", "eq41.corrected")}
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbat")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "fedbat")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "fedbat")
     yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedbat")

@@ -13,7 +13,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.checks.quantities import LANGUAGE
 from fedtheory.theory.fedbat.symbols import *
 from fedtheory.theory.notation import NOTATION, Norm, Value, equal
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, decide
 from fedtheory.theory.proofs.ledger import conditions_of
 from fedtheory.theory.proofs.vectors import in_the_mean
@@ -53,31 +53,28 @@ def _noisy() -> tuple[sympy.Expr, sympy.Expr]:
     return relation.rhs.subs(floor(under), sympy.Symbol("z", real=True)), under
 
 
-def straight_through(by: sympy.Symbol) -> Proof:
+@curried
+def straight_through(p: Argument, by: sympy.Symbol) -> None:
     """(8), (9), for each case of (6): the derivative of (7), with the derivative 1 for the floor."""
-
-    def proof(p: Argument) -> None:
-        goal, derivative = p.goal(), {x: S_by_x, alpha: S_by_alpha}[by]
-        if (goal.quantity, goal.sign) != (derivative, "="):
-            p.fail("the derivative", f"it says {goal.quantity} {goal.sign} ..., the derivation is for {derivative}")
-        p.require("alpha divides", sympy.Gt(alpha, 0, evaluate=False))
-        z = sympy.Symbol("z", real=True)
-        drawn, under = _noisy()
-        within = drawn.diff(by) + drawn.diff(z) * under.diff(by)
-        cases = goal.value if isinstance(goal.value, sympy.Piecewise) else sympy.piecewise_fold(goal.value)
-        if not isinstance(cases, sympy.Piecewise):  # one formula for all cases
-            cases = sympy.Piecewise((cases, x > alpha), (cases, x >= -alpha), (cases, True), evaluate=False)
-        printed = [condition.canonical for _, condition in cases.args[:2]]
-        if printed != [(x > alpha).canonical, (x >= -alpha).canonical] or len(cases.args) != 3:
-            p.fail("the cases", f"{printed}: they are not those of (6)")
-            return
-        above, between, below = (value for value, _ in cases.args)
-        p.equal("above alpha", above, alpha.diff(by))
-        p.equal("within", between.subs(floor(under), z), within)
-        p.equal("below -alpha", below, (-alpha).diff(by))
-        p.done()
-
-    return proof
+    goal, derivative = p.goal(), {x: S_by_x, alpha: S_by_alpha}[by]
+    if (goal.quantity, goal.sign) != (derivative, "="):
+        p.fail("the derivative", f"it says {goal.quantity} {goal.sign} ..., the derivation is for {derivative}")
+    p.require("alpha divides", sympy.Gt(alpha, 0, evaluate=False))
+    z = sympy.Symbol("z", real=True)
+    drawn, under = _noisy()
+    within = drawn.diff(by) + drawn.diff(z) * under.diff(by)
+    cases = goal.value if isinstance(goal.value, sympy.Piecewise) else sympy.piecewise_fold(goal.value)
+    if not isinstance(cases, sympy.Piecewise):  # one formula for all cases
+        cases = sympy.Piecewise((cases, x > alpha), (cases, x >= -alpha), (cases, True), evaluate=False)
+    printed = [condition.canonical for _, condition in cases.args[:2]]
+    if printed != [(x > alpha).canonical, (x >= -alpha).canonical] or len(cases.args) != 3:
+        p.fail("the cases", f"{printed}: they are not those of (6)")
+        return
+    above, between, below = (value for value, _ in cases.args)
+    p.equal("above alpha", above, alpha.diff(by))
+    p.equal("within", between.subs(floor(under), z), within)
+    p.equal("below -alpha", below, (-alpha).diff(by))
+    p.done()
 
 
 def probability(p: Argument) -> None:
@@ -98,8 +95,7 @@ def positive(statement: Statement, full: bool = False) -> Verdict:
         )
     e = sympy.Symbol("e", positive=True)  # the exponential
     right = definition.rhs.replace(sympy.exp, lambda _: e)
-    found = decide([*conditions_of(statement), definition.lhs <= right, definition.lhs >= right], claim)
-    return Verdict(found.status, found.says, witness={s.name: str(v) for s, v in found.model.items()})
+    return decide([*conditions_of(statement), definition.lhs <= right, definition.lhs >= right], claim).verdict()
 
 
 def learned(statement: Statement, full: bool = False) -> Verdict:

@@ -12,7 +12,7 @@ from sympy import Rational
 
 from fedtheory.theory.fedbat.checks.quantities import *
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Sign, curried, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import Family, LearningStep, gradient, replaced
 from fedtheory.theory.proofs.vectors import quadratic_form
@@ -98,15 +98,6 @@ def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[rules.RuleInstance, 
     return sampled, K / N * p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
 
 
-def rewritten(source: str, *others: str) -> Proof:
-    """The claim of a statement with its quantities replaced by their bounds."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim(source), *map(p.claim, others)))
-
-    return proof
-
-
 # Appendix C: one step
 
 
@@ -140,9 +131,7 @@ def eq34(p: Argument) -> None:
     """(34): Jensen, then (33) for every client."""
     jensen = p.have("Jensen", gbar_sq, "<=", grads_x_sq, p.by(rules.JENSEN_OVER, EVERY.local, EVERY.family))
     smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
-    p.conclude(p.put(jensen, smooth), part=0)
-    p.conclude(jensen, part=1)
-    p.conclude(smooth, part=2)
+    p.conclude(p.put(jensen, smooth), jensen, smooth)
 
 
 def eq35(p: Argument) -> None:
@@ -170,9 +159,7 @@ def eq38(p: Argument) -> None:
     mean_zero = -2 * p.by(rules.BINARISED, EVERY.rounding, w_bar - w_star).over(EVERY.family)
     apart = p.have("x_t^k has the mean w_t^k", x_star_sq, "=", spread_x + Delta_t, mean_zero)
     between = p.put(p.claim("eq32"), p.claim("eq35"), p.claim("eq34"), move, down)
-    p.conclude(p.put(between, smooth, apart), part=0)
-    p.conclude(between, part=1)
-    p.conclude(p.scaled(apart, sympy.Integer(-1)), part=2)
+    p.conclude(p.put(between, smooth, apart), between, p.scaled(apart, sympy.Integer(-1)))
 
 
 def eq39(p: Argument) -> None:
@@ -202,8 +189,7 @@ def eq41(p: Argument) -> None:
     first = p.put(p.weakened(p.claim("eq39"), "<="), below)
     mean = p.by(rules.MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
     gaps = p.have("the gaps differ by Gamma", local_gap_bar, "=", gap_t + Gamma, mean)
-    p.conclude(p.put(first, gaps), part=0)
-    p.conclude(first, part=1)
+    p.conclude(p.put(first, gaps), first)
     goal = p.goal(2)
     second = Fact(p.read(goal.quantity), goal.sign, p.read(goal.value))
     p.compare("second line", p.put(p.have("first line", second.quantity, "=", second.quantity), gaps), second)
@@ -212,16 +198,13 @@ def eq41(p: Argument) -> None:
         p.decided(part)
 
 
-def eq42(source: str, rest: str) -> Proof:
+@curried
+def eq42(p: Argument, source: str, rest: str) -> None:
     """(42): (38) and (41), times the coefficient of C in (38)."""
-
-    def proof(p: Argument) -> None:
-        before, remainder = p.claim(source), p.claim(rest)
-        inside, own = (spread_out(e).coeff(star_gap) for e in (before.value, remainder.quantity))
-        taken = p.scaled(remainder, inside / own)
-        p.conclude(p.shifted(p.added(before, taken), -spread_out(taken.quantity)))
-
-    return proof
+    before, remainder = p.claim(source), p.claim(rest)
+    inside, own = (spread_out(e).coeff(star_gap) for e in (before.value, remainder.quantity))
+    taken = p.scaled(remainder, inside / own)
+    p.conclude(p.shifted(p.added(before, taken), -spread_out(taken.quantity)))
 
 
 # Appendix C: noise, and the effect of a round on the clients
@@ -250,10 +233,7 @@ def eq46(p: Argument) -> None:
     steps = p.have("(47), at most tau - 1 steps", moved_sq, "<=", steps_mean, moved, rest)
     bound = (tau - 1) * (t - t_0) * eta_start**2 * G**2
     size = p.have("Assumption 4", steps_mean, "<=", bound, (tau - 1) * bounded)
-    p.conclude(p.chained(around, steps, size), part=0)
-    p.conclude(around, part=1)
-    p.conclude(steps, part=2)
-    p.conclude(size, part=3)
+    p.conclude(p.chained(around, steps, size), around, steps, size)
 
 
 def eq47(p: Argument) -> None:
@@ -262,9 +242,7 @@ def eq47(p: Argument) -> None:
     jensen = p.by(rules.JENSEN_OVER, LearningStep("u", BEFORE), BEFORE)
     update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
     sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
-    p.conclude(p.put(update_, sum_), part=0)
-    p.conclude(update_, part=1)
-    p.conclude(sum_, part=2)
+    p.conclude(p.put(update_, sum_), update_, sum_)
 
 
 def eq48(p: Argument) -> None:
@@ -272,8 +250,7 @@ def eq48(p: Argument) -> None:
     error = p.by(rules.BINARISATION_ERROR, EVERY.rounding).over(EVERY.family)
     binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
     moved = p.chained(p.claim("eq46.corrected", part=2), p.claim("eq46.corrected", part=3))
-    p.conclude(p.put(binarised, moved), part=0)
-    p.conclude(binarised, part=1)
+    p.conclude(p.put(binarised, moved), binarised)
 
 
 def binarised_parts(p: Argument, squares: ClientVectors) -> rules.RuleInstance:
@@ -293,5 +270,4 @@ def eq50(p: Argument) -> None:
     bound = p_sq * count**2 * eta_start**2 * G**2
     moved = p.have("(47)", v_moved, "<=", bound, steps, count * bounded)
     conclude_jump(p, p.put(p.chained(parts, error), moved))
-    p.conclude(parts, part=1)
-    p.conclude(error, part=2)
+    p.conclude(parts, error, part=1)

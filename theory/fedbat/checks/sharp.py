@@ -12,9 +12,19 @@ import sympy
 
 from fedtheory.theory.fedbat.checks.ledgers import largest, smooth_at_minimum
 from fedtheory.theory.fedbat.checks.quantities import *
-from fedtheory.theory.fedbat.checks.rounds import alike, falling, rewritten, unmoved, update
+from fedtheory.theory.fedbat.checks.rounds import alike, falling, unmoved, update
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, Proof, Symbols, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import (
+    WITHOUT_LEMMA,
+    Argument,
+    Fact,
+    Proof,
+    Symbols,
+    curried,
+    evidence_of,
+    spread_out,
+    substituted,
+)
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import vector
 from fedtheory.theory.proofs.ledger import powers
@@ -60,40 +70,37 @@ def of_run(p: Argument, step: sympy.Expr, jump: Fact) -> tuple[sympy.Expr, Fact]
 _REASON = "added up over the rounds: each has the steps t - t_0 = 0 ... tau-1, and a jump at its end"
 
 
-def decreasing(source: str, of_jump: str) -> Proof:
+@curried
+def decreasing(p: Argument, source: str, of_jump: str) -> None:
     """Theorems 1 and 2: the recursion times (gamma+t)(gamma+t-1), which is its weight at t-1 over 1 - eta_t mu."""
-
-    def proof(p: Argument) -> None:
-        shift = largest(p)
-        rate = 2 / (mu * (shift + t))
-        p.equal("the learning rate", p.read(eta_t).xreplace({sympy.Max(8 * L / mu, tau): shift}), rate)
-        under, first = [at_least(t, 0), *p.symbols_of("c1.t0")], rate.subs(t, t_0)
-        at = {eta_t: rate, eta_start: first, eta_later: rate.subs(t, t + tau)}
-        weight = (shift + t) * (shift + t - 1)
-        p.require("the weights are positive", sympy.Gt(weight.subs(t, t - 1), 0), *under)
-        p.equal("the weights", weight * (1 - rate * mu), weight.subs(t, t - 1))
-        recursion = p.claim(source, at, under=under)
-        rest = spread_out(recursion.value - (1 - rate * mu) * Delta_t - jump_sq)
-        p.require("a round's first learning rate is at most twice a later one", at_most(first, 2 * rate), *under)
-        # times the weight: learning rates squared become 4 / mu^2, the round's first one 16 / mu^2
-        plain = rest.coeff(G, 0)
-        drift = (t - t_0) ** 2 * 2 * (1 + q**2) * G**2
-        p.equal("the recursion", rest, plain + first**2 * drift)
-        step = 4 / mu**2 * spread_out(sympy.simplify(plain / rate**2)) + 16 / mu**2 * drift
-        whole = weight.subs(t, t - 1) * Delta_t + step + weight * jump_sq
-        weighted = p.relaxed("the recursion times its weight", p.scaled(recursion, weight), whole)
-        jumps = p.scaled(p.claim(of_jump, at, under=under), weight)
-        value = 16 / mu**2 * sympy.simplify(jumps.value / (weight * first**2))
-        jump = p.relaxed("a jump times its weight", jumps, value)
-        all_steps, no_jump = of_run(p, step, jump)
-        total = weight.subs(t, -1) * d0 + all_steps
-        last = weight.subs(t, p.read(T) - 1)
-        p.require("the last weight is positive", sympy.Gt(last, 0))
-        distance = p.by_hand(_REASON, Delta_t, "<=", total / last, weighted, jump, no_jump, by=WITHOUT_LEMMA)
-        server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
-        p.conclude(p.put(server, p.put(smooth_at_minimum(p), distance)))
-
-    return proof
+    shift = largest(p)
+    rate = 2 / (mu * (shift + t))
+    p.equal("the learning rate", p.read(eta_t).xreplace({sympy.Max(8 * L / mu, tau): shift}), rate)
+    under, first = [at_least(t, 0), *p.symbols_of("c1.t0")], rate.subs(t, t_0)
+    at = {eta_t: rate, eta_start: first, eta_later: rate.subs(t, t + tau)}
+    weight = (shift + t) * (shift + t - 1)
+    p.require("the weights are positive", sympy.Gt(weight.subs(t, t - 1), 0), *under)
+    p.equal("the weights", weight * (1 - rate * mu), weight.subs(t, t - 1))
+    recursion = p.claim(source, at, under=under)
+    rest = spread_out(recursion.value - (1 - rate * mu) * Delta_t - jump_sq)
+    p.require("a round's first learning rate is at most twice a later one", at_most(first, 2 * rate), *under)
+    # times the weight: learning rates squared become 4 / mu^2, the round's first one 16 / mu^2
+    plain = rest.coeff(G, 0)
+    drift = (t - t_0) ** 2 * 2 * (1 + q**2) * G**2
+    p.equal("the recursion", rest, plain + first**2 * drift)
+    step = 4 / mu**2 * spread_out(sympy.simplify(plain / rate**2)) + 16 / mu**2 * drift
+    whole = weight.subs(t, t - 1) * Delta_t + step + weight * jump_sq
+    weighted = p.relaxed("the recursion times its weight", p.scaled(recursion, weight), whole)
+    jumps = p.scaled(p.claim(of_jump, at, under=under), weight)
+    value = 16 / mu**2 * sympy.simplify(jumps.value / (weight * first**2))
+    jump = p.relaxed("a jump times its weight", jumps, value)
+    all_steps, no_jump = of_run(p, step, jump)
+    total = weight.subs(t, -1) * d0 + all_steps
+    last = weight.subs(t, p.read(T) - 1)
+    p.require("the last weight is positive", sympy.Gt(last, 0))
+    distance = p.by_hand(_REASON, Delta_t, "<=", total / last, weighted, jump, no_jump, by=WITHOUT_LEMMA)
+    server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
+    p.conclude(p.put(server, p.put(smooth_at_minimum(p), distance)))
 
 
 def nonconvex(p: Argument) -> None:
@@ -118,7 +125,7 @@ def nonconvex(p: Argument) -> None:
 
 PROOFS: dict[str, Proof] = {
     "lemma3.corrected.sharp": spread_so_far,
-    "eq25.corrected.sharp": rewritten("eq24", "lemma1", "lemma2.corrected", "lemma3.corrected.sharp"),
+    "eq25.corrected.sharp": substituted("eq24", "lemma1", "lemma2.corrected", "lemma3.corrected.sharp"),
     "eq57.corrected.sharp": of_sample,
     "thm1.from_start.sharp": decreasing("eq25.corrected.sharp", "lemma4.corrected"),
     "thm2.from_start.sharp": decreasing("eq57.corrected.sharp", "lemma6.corrected"),
@@ -129,5 +136,4 @@ PROOFS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
+    return evidence_of(PROOFS, "repair", LANGUAGE, "fedbat")

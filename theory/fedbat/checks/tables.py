@@ -15,25 +15,7 @@ from math import ceil, comb
 from typing import Any, NamedTuple
 
 from fedtheory.theory.fedbat.experiments import BINARIZATION
-from fedtheory.theory.printed_claims import (
-    Cells,
-    Mismatch,
-    Witness,
-    accuracy,
-    besides,
-    best,
-    cells_of,
-    deviation,
-    exact,
-    impossible,
-    mean,
-    pivot,
-    place,
-    record_of,
-    sentences,
-    short,
-    verdict_of,
-)
+from fedtheory.theory.printed_claims import *
 from fedtheory.theory.printed_tables import Row, sentence
 from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 
@@ -49,7 +31,6 @@ OPEN = {
 }
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # The data sets; the paper does not describe them
 
 
@@ -69,7 +50,6 @@ IMAGES = {
     "CIFAR-100": ImageSet(3, 32, 100, 50_000),
 }
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Table 4: the networks
 
 CONVOLUTION, BLOCK, LINEAR = "Convd2d", "BasicBlock", "Linear"
@@ -191,7 +171,6 @@ def table4(statement: Statement, full: bool) -> Verdict:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Settings
 
 
@@ -344,7 +323,6 @@ def hyper(statement: Statement, full: bool) -> Verdict:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables 1, 2, 3, 5, 6, and the claims about them
 
 COLUMN = ("dataset", "clients", "partition")
@@ -443,7 +421,6 @@ def claim(statement: Statement, full: bool) -> Verdict:
     return verdict_of(f"{told}; besides, {shown}" if shown else told, witness)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables 2 and 3: one symbol varies
 
 Line = Mapping[float, Fraction]  # value of the symbol -> accuracy on one data set

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import sympy
 from sympy import sqrt
@@ -13,18 +13,22 @@ from fedtheory.theory.fedbcgd.symbols import *
 from fedtheory.theory.statement import Evidence, Order, Statement, Status, Verdict
 
 
+def _differing(ours: Mapping[str, sympy.Expr], theirs: Mapping[str, sympy.Expr]) -> dict[str, str]:
+    """The terms, by their names, that only one of two orders has, or that differ."""
+    return {
+        name: f"{ours.get(name)} against {theirs.get(name)}"
+        for name in ours.keys() | theirs.keys()
+        if name not in ours or name not in theirs or sympy.simplify(ours[name] / theirs[name]) != 1
+    }
+
+
 def floats(statement: Statement, full: bool = False) -> Verdict:
     """Communication is rounds times d/N floats, with K = S/N, term by term; this says nothing about the rounds."""
     claim = statement.claim_of(Order)
     (also,) = [c for c in statement.also if isinstance(c, Order)]
     rounds = {t.name: sympy.simplify((t.value * d / N).subs(K, S / N)) for t in claim.terms}
     sent = {t.name: t.value for t in also.terms}
-    wrong = {
-        name: f"{rounds.get(name)} against {sent.get(name)}"
-        for name in rounds.keys() | sent.keys()
-        if name not in rounds or name not in sent or sympy.simplify(rounds[name] / sent[name]) != 1
-    }
-    if wrong:
+    if wrong := _differing(rounds, sent):
         return Verdict(Status.REFUTED, f"{', '.join(wrong)}: not rounds times d/N", witness=wrong)
     return Verdict(
         Status.OPEN, f"the communication is d/N times the number of rounds, as expected ({len(sent)} terms, K = S/N)"
@@ -51,11 +55,7 @@ def row(main: str, **choice: sympy.Expr) -> Callable[[Statement, bool], Verdict]
             sent = _communication(name)
             ours = {t.name: t.value.subs(said[name]) / d for t in sent.terms}
             theirs = {t.name: t.value for t in order.terms}
-            wrong = {
-                term: f"{ours.get(term)} against {theirs.get(term)}"
-                for term in ours.keys() | theirs.keys()
-                if term not in ours or term not in theirs or sympy.simplify(ours[term] / theirs[term]) != 1
-            }
+            wrong = _differing(ours, theirs)
             if (order.quantity, order.letter) != (sent.quantity, sent.letter):
                 wrong |= {"left side": f"{sent.quantity} = {sent.letter} against {order.quantity} = {order.letter}"}
             if wrong:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import sympy
@@ -30,10 +30,6 @@ def _every(statement: Statement) -> Iterator[Any]:
     """The relations of the claim and of the further claims."""
     for claim in (statement.claim, *statement.also):
         yield from relations_of(claim)
-
-
-def _said(relation: Any, found: Status, model: Mapping[Any, Any]) -> Verdict:
-    return Verdict(found, f"{plain(relation)} fails", witness={str(s): str(v) for s, v in model.items()})
 
 
 def _over_steps(e: sympy.Expr) -> sympy.Sum:
@@ -69,13 +65,13 @@ def triangle(statement: Statement, full: bool = False) -> Verdict:
     first, second = relations_of(statement.claim)
     found = decide([], difference(first) >= 0)
     if found.status is not Status.PROVED:
-        return _said(first, found.status, found.model)
+        return found.verdict(f"{plain(first)} fails")
     m, D = sympy.symbols("m D", nonnegative=True)  # ||mean||, and sum ||v_t - mean||^2
     known = {Norm(_over_steps(v_t)): tau * m, _over_steps(Norm(v_t) ** 2): tau * m**2 + D}
     left, right = (in_numbers(side, known) for side in second.args)
     found = decide([], left <= right if isinstance(second, sympy.Le) else left >= right)
     if found.status is not Status.PROVED:
-        return _said(second, found.status, found.model)
+        return found.verdict(f"{plain(second)} fails")
     return Verdict(Status.PROVED, "a quadratic form; and sum ||v_t||^2 = tau ||m||^2 + sum ||v_t - m||^2", slack=1.0)
 
 
@@ -96,7 +92,7 @@ def mean_and_noise(statement: Statement, full: bool = False) -> Verdict:
         left, right = (in_numbers(side, known) for side in relation.args)
         found = decide(given, left <= right if isinstance(relation, sympy.Le) else left >= right)
         if found.status is not Status.PROVED:
-            return _said(relation, found.status, found.model)
+            return found.verdict(f"{plain(relation)} fails")
     return Verdict(Status.PROVED, "by the tower rule, for every law and every tau")
 
 
@@ -140,7 +136,7 @@ def polynomials(statement: Statement, full: bool = False) -> Verdict:
     for relation in relations:
         found = decide(given, relation)
         if found.status is not Status.PROVED:
-            return _said(relation, found.status, found.model)
+            return found.verdict(f"{plain(relation)} fails")
     return Verdict(
         Status.OPEN, f"{len(relations)} inequalities between constants are true; the bound is not derived here"
     )
@@ -174,7 +170,7 @@ def drawn(statement: Statement, full: bool = False) -> Verdict:
     for one in claims:
         found = decide(given, one) if one not in (sympy.true, sympy.false) else None
         if found is not None and found.status is not Status.PROVED:
-            return _said(one, found.status, found.model)
+            return found.verdict(f"{plain(one)} fails")
         if one == sympy.false:
             return Verdict(Status.REFUTED, "the sides differ by a constant", witness={"difference": str(one)})
     single = dict.fromkeys([*samples, mean_grad_sq], grad_sq_x) | {M: 1, K: 1}  # one client

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import sympy
 from sympy import Eq, Gt, Rational
@@ -23,7 +24,8 @@ from fedtheory.theory.proofs.argument import (
     Fact,
     Proof,
     Symbols,
-    as_evidence,
+    curried,
+    evidence_of,
     facts,
     for_printed,
 )
@@ -88,18 +90,18 @@ def whole_run(p: Argument, fact: Fact, progress: sympy.Symbol, rho: sympy.Expr, 
     return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total, count=count)
 
 
-def decayed(name: str) -> Proof:
-    """mu > 0: the rounds r = 0 ... R, with weights (1-q)^-(r+1)."""
+@curried
+def decayed(p: Argument, name: str, *closed: Any) -> None:
+    """mu > 0: the rounds r = 0 ... R, with weights (1-q)^-(r+1).
 
-    def proof(p: Argument) -> None:
-        fact = p.claim(name)
-        rho = sympy.expand(fact.value).coeff(dist_sq)
-        total = sympy.Symbol("W", positive=True)
-        mean = whole_run(p, fact, gap_x, rho, total)
-        bound = contracted(p, mean, total, 1 - rho, R + 1)
-        p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
-
-    return proof
+    closed  `times` and `least` of `contracted`, if they are not the usual ones
+    """
+    fact = p.claim(name)
+    rho = sympy.expand(fact.value).coeff(dist_sq)
+    total = sympy.Symbol("W", positive=True)
+    mean = whole_run(p, fact, gap_x, rho, total)
+    bound = contracted(p, mean, total, 1 - rho, R + 1, *closed)
+    p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
 
 
 def at_zero(name: str) -> Fact:
@@ -391,8 +393,6 @@ REPAIRS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbcgd")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "fedbcgd")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "fedbcgd")
     yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedbcgd")

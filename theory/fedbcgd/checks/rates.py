@@ -18,7 +18,7 @@ from fedtheory.theory.fedbcgd.checks.quantities import LANGUAGE, grad_sq_z, shar
 from fedtheory.theory.fedbcgd.corrected import spread
 from fedtheory.theory.fedbcgd.symbols import *
 from fedtheory.theory.proofs import orders
-from fedtheory.theory.proofs.argument import Argument, Proof, as_evidence, facts
+from fedtheory.theory.proofs.argument import Argument, Proof, curried, evidence_of, facts
 from fedtheory.theory.proofs.arithmetic import Decision, at_least, at_most, decide, everywhere
 from fedtheory.theory.proofs.sequences import contracted, telescope
 from fedtheory.theory.statement import Evidence, Order, Status, Term
@@ -67,37 +67,34 @@ def _by_one(conditions: Sequence[Boolean], claim: Boolean, small: Sequence[Boole
     return next((f for f in found if f.status is Status.PROVED), None) or decide([*conditions, small[0]], claim)
 
 
-def rounds_from(source: str, *limits: sympy.Expr) -> Proof:
+@curried
+def rounds_from(p: Argument, source: str, *limits: sympy.Expr) -> None:
     """The order of R, and of the floats sent, from an explicit bound at the step size 1/eta_tilde = sum of `limits`."""
-
-    def proof(p: Argument) -> None:
-        bound = catalogue.find(f"fedbcgd.{source}")
-        ratio = sympy.simplify(bound.where[eta_tilde] / p.statement.where[eta_tilde])  # the bound's eta_tilde in ours
-        steps = [ratio * limit for limit in limits]
-        small = [_below(step) for step in steps]
-        (claimed,) = facts(bound)[:1]
-        value = claimed.value.subs(eta_tilde, ratio * eta_tilde)
-        enough = [at_least(R, rounds_needed(part)) for part in summands(value) if R in part.free_symbols]
-        simple = [one for one, step in zip(small, steps, strict=True) if not _has_root(step)]
-        fact = p.claim(source, {eta_tilde: ratio * eta_tilde}, under=[*simple, *enough])
-        if fact.sign != "<=":
-            p.fail("an error", f"{fact.quantity} {fact.sign} ... is no upper bound")
-        needed: list[sympy.Expr] = []
-        for part in summands(fact.value):
-            if R in part.free_symbols:
-                needed += at_steps(rounds_needed(part), steps)
-            else:
-                p.step(f"{part} is at most eps", partial(_by_one, list(p.conditions), at_most(part, eps), small))
-        polylog = bool(fact.value.atoms(exp))
-        p.conditions = [c for c in p.conditions if not isinstance(c, Eq)]
-        named = tuple(Term(f"rounds_{i}", one) for i, one in enumerate(dict.fromkeys(needed)))
-        orders.conclude(p, Order(R, named, polylog))
-        p.claim("blocks")  # S = N K clients are sampled, and each sends d/N numbers
-        p.conditions = [c for c in (c.subs(K, S / N) for c in p.conditions) if c != sympy.true]
-        sent = tuple(Term(t.name, (t.value * d / N).subs(K, S / N)) for t in named)
-        orders.conclude(p, Order(Com, sent, polylog), part=1)
-
-    return proof
+    bound = catalogue.find(f"fedbcgd.{source}")
+    ratio = sympy.simplify(bound.where[eta_tilde] / p.statement.where[eta_tilde])  # the bound's eta_tilde in ours
+    steps = [ratio * limit for limit in limits]
+    small = [_below(step) for step in steps]
+    (claimed,) = facts(bound)[:1]
+    value = claimed.value.subs(eta_tilde, ratio * eta_tilde)
+    enough = [at_least(R, rounds_needed(part)) for part in summands(value) if R in part.free_symbols]
+    simple = [one for one, step in zip(small, steps, strict=True) if not _has_root(step)]
+    fact = p.claim(source, {eta_tilde: ratio * eta_tilde}, under=[*simple, *enough])
+    if fact.sign != "<=":
+        p.fail("an error", f"{fact.quantity} {fact.sign} ... is no upper bound")
+    needed: list[sympy.Expr] = []
+    for part in summands(fact.value):
+        if R in part.free_symbols:
+            needed += at_steps(rounds_needed(part), steps)
+        else:
+            p.step(f"{part} is at most eps", partial(_by_one, list(p.conditions), at_most(part, eps), small))
+    polylog = bool(fact.value.atoms(exp))
+    p.conditions = [c for c in p.conditions if not isinstance(c, Eq)]
+    named = tuple(Term(f"rounds_{i}", one) for i, one in enumerate(dict.fromkeys(needed)))
+    orders.conclude(p, Order(R, named, polylog))
+    p.claim("blocks")  # S = N K clients are sampled, and each sends d/N numbers
+    p.conditions = [c for c in (c.subs(K, S / N) for c in p.conditions) if c != sympy.true]
+    sent = tuple(Term(t.name, (t.value * d / N).subs(K, S / N)) for t in named)
+    orders.conclude(p, Order(Com, sent, polylog), part=1)
 
 
 def at_steps(needed: sympy.Expr, steps: Sequence[sympy.Expr]) -> list[sympy.Expr]:
@@ -130,27 +127,24 @@ ORDERS: dict[str, Proof] = {
 # As printed
 
 
-def from_rate(source: str) -> Proof:
+@curried
+def from_rate(p: Argument, source: str) -> None:
     """An order of rounds from a printed rate at a step size that the rate allows; uses 1/min(a, b) <= 1/a + 1/b."""
-
-    def proof(p: Argument) -> None:
-        bound = catalogue.find(f"fedbcgd.{source}")
-        small = [c.relation for c in bound.when if eta_tilde in c.relation.free_symbols]
-        ratio = bound.where[eta_tilde] / p.statement.where[eta_tilde]
-        p.source(source, {eta_tilde: ratio * eta_tilde}, under=[c.subs(eta_tilde, ratio * eta_tilde) for c in small])
-        claim = bound.claim_of(Order)
-        needed: list[sympy.Expr] = []
-        for term in claim.terms:
-            (*least,) = term.value.atoms(sympy.Min) or {term.value}
-            needed += [1 / one for one in least[0].args] if term.value.has(exp) else [rounds_needed(term.value)]
-        p.conditions = [c for c in p.conditions if not isinstance(c, Eq)]
-        polylog = claim.polylog or claim.value.has(exp)
-        named = tuple(Term(f"rounds_{i}", one) for i, one in enumerate(needed))
-        orders.conclude(p, Order(R, named, polylog))
-        sent = tuple(Term(t.name, (t.value * d / N).subs(K, S / N)) for t in named)
-        orders.conclude(p, Order(Com, sent, polylog), part=1)
-
-    return proof
+    bound = catalogue.find(f"fedbcgd.{source}")
+    small = [c.relation for c in bound.when if eta_tilde in c.relation.free_symbols]
+    ratio = bound.where[eta_tilde] / p.statement.where[eta_tilde]
+    p.source(source, {eta_tilde: ratio * eta_tilde}, under=[c.subs(eta_tilde, ratio * eta_tilde) for c in small])
+    claim = bound.claim_of(Order)
+    needed: list[sympy.Expr] = []
+    for term in claim.terms:
+        (*least,) = term.value.atoms(sympy.Min) or {term.value}
+        needed += [1 / one for one in least[0].args] if term.value.has(exp) else [rounds_needed(term.value)]
+    p.conditions = [c for c in p.conditions if not isinstance(c, Eq)]
+    polylog = claim.polylog or claim.value.has(exp)
+    named = tuple(Term(f"rounds_{i}", one) for i, one in enumerate(needed))
+    orders.conclude(p, Order(R, named, polylog))
+    sent = tuple(Term(t.name, (t.value * d / N).subs(K, S / N)) for t in named)
+    orders.conclude(p, Order(Com, sent, polylog), part=1)
 
 
 def linear(p: Argument) -> None:
@@ -218,7 +212,5 @@ PRINTED: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every order as evidence."""
-    for name, proof in PRINTED.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbcgd")
-    for name, proof in ORDERS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
+    yield from evidence_of(PRINTED, "ledger", LANGUAGE, "fedbcgd")
+    yield from evidence_of(ORDERS, "repair", LANGUAGE, "fedbcgd")

@@ -5,27 +5,21 @@ The proofs are functions of an `Argument`: they get their premises from the argu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import sympy
 from sympy import Rational
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbcgd.checks.quantities import *
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, Symbols
+from fedtheory.theory.proofs.argument import Argument, Fact, Symbols, curried
 from fedtheory.theory.proofs.forms import gradient
 from fedtheory.theory.proofs.ledger import powers
+from fedtheory.theory.proofs.rules import times
 from fedtheory.theory.properties import Property
 
 _half = Rational(1, 2)
 FEDBCGD, FEDBCGD_PLUS = "alg1.corrected", "alg3.corrected"
 _f_i = ALL.function
-
-
-def times(factor: sympy.Expr, instances: Iterable[rules.RuleInstance]) -> tuple[rules.RuleInstance, ...]:
-    """Each instance times the factor."""
-    return tuple(factor * one for one in instances)
 
 
 # Gradients at the global model
@@ -139,32 +133,29 @@ def square(p: Argument) -> None:
     p.conclude(p.put(fact, gradient_and_gap(p)) if gap_x in p.goal().value.free_symbols else fact)
 
 
-def square_of_many(noisy: bool) -> Proof:
+@curried
+def square_of_many(p: Argument, noisy: bool) -> None:
     """(48) as printed, for several clients.
 
     G is A + B + n: A is the changes of the gradients, B the gradients at x^r, n the noise.  The noise has mean 0 given the
     sample, so <B, n> is 0.  Young with M/(M-2) for A and B makes up for M/(M-1) in the variance of a sample; Young for A
     and n uses the rest of the factor 3.
     """
-
-    def proof(p: Argument) -> None:
-        change = SAMPLED.sum(SAMPLED.local - SAMPLED.at_start) / K
-        at_start, noise = SAMPLED.sum(SAMPLED.at_start) / K, SAMPLED.sum(SAMPLED.noise.vector) / K
-        of_mean, of_noise = M / (M - 2), (2 * M - 6) / (M - 2)
-        fresh = -2 * T / K**2 * p.by(rules.FRESH, SAMPLED.noise, C.sum(SAMPLED.at_start)).over(I, C)
-        because = [p.by(rules.YOUNG, change, at_start, of_mean), fresh]
-        of_change, bound = 1 + of_mean, (1 + 1 / of_mean) * T**2 * sample_sq
-        if noisy:
-            because += [p.by(rules.YOUNG, change, noise, of_noise), *times(1 + 1 / of_noise, noise_of_mean(p))]
-            of_change, bound = of_change + of_noise, bound + (1 + 1 / of_noise) * T / K * sigma**2
-        else:
-            because += [-1 / K * p.by(rules.SILENT, SAMPLED.noise, 2 * change + noise, sigma).over(I, C)]
-        bound += of_change * T * beta**2 / M * drift_x
-        because += times(of_change, changes(p))
-        fact = p.have("three parts", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD))
-        p.conclude(p.put(fact, mean_of_sample(p), heterogeneous(p), gradient_and_gap(p)))
-
-    return proof
+    change = SAMPLED.sum(SAMPLED.local - SAMPLED.at_start) / K
+    at_start, noise = SAMPLED.sum(SAMPLED.at_start) / K, SAMPLED.sum(SAMPLED.noise.vector) / K
+    of_mean, of_noise = M / (M - 2), (2 * M - 6) / (M - 2)
+    fresh = -2 * T / K**2 * p.by(rules.FRESH, SAMPLED.noise, C.sum(SAMPLED.at_start)).over(I, C)
+    because = [p.by(rules.YOUNG, change, at_start, of_mean), fresh]
+    of_change, bound = 1 + of_mean, (1 + 1 / of_mean) * T**2 * sample_sq
+    if noisy:
+        because += [p.by(rules.YOUNG, change, noise, of_noise), *times(1 + 1 / of_noise, noise_of_mean(p))]
+        of_change, bound = of_change + of_noise, bound + (1 + 1 / of_noise) * T / K * sigma**2
+    else:
+        because += [-1 / K * p.by(rules.SILENT, SAMPLED.noise, 2 * change + noise, sigma).over(I, C)]
+    bound += of_change * T * beta**2 / M * drift_x
+    because += times(of_change, changes(p))
+    fact = p.have("three parts", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD))
+    p.conclude(p.put(fact, mean_of_sample(p), heterogeneous(p), gradient_and_gap(p)))
 
 
 def lemma6(p: Argument) -> None:
@@ -230,15 +221,12 @@ def inner_corrected(p: Argument) -> None:
     p.conclude(inner_product(p, FEDBCGD))
 
 
-def inner_printed(algorithm: str) -> Proof:
+@curried
+def inner_printed(p: Argument, algorithm: str) -> None:
     """(47), (80): Lemma 1 for every client and step, about z^r."""
-
-    def proof(p: Argument) -> None:
-        because = (*virtual_inner(p, algorithm, z - x_star), *towards(p, z, x_star))
-        bound = -T * gap - T * mu / 4 * dist_sq + beta / M * drift_z
-        p.conclude(p.have("Lemma 1", inner, "<=", bound, *because, after=p.follow(algorithm)))
-
-    return proof
+    because = (*virtual_inner(p, algorithm, z - x_star), *towards(p, z, x_star))
+    bound = -T * gap - T * mu / 4 * dist_sq + beta / M * drift_z
+    p.conclude(p.have("Lemma 1", inner, "<=", bound, *because, after=p.follow(algorithm)))
 
 
 def inner_of_gradients(p: Argument, algorithm: str, share: sympy.Expr) -> Fact:

@@ -16,15 +16,14 @@ import sympy
 from sympy import Rational
 
 from fedtheory.theory.fedbcgd.checks import rounds
-from fedtheory.theory.fedbcgd.checks.ledgers import by_alpha, dimensionless, whole_run, with_gap_and_lag
+from fedtheory.theory.fedbcgd.checks.ledgers import by_alpha, decayed, dimensionless, whole_run, with_gap_and_lag
 from fedtheory.theory.fedbcgd.checks.quantities import *
-from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD, times
+from fedtheory.theory.fedbcgd.checks.rounds import FEDBCGD
 from fedtheory.theory.fedbcgd.sharp import CHOICES, Young, declare
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.forms import before, gradient
-from fedtheory.theory.proofs.rules import Noise, RuleInstance
-from fedtheory.theory.proofs.sequences import contracted
+from fedtheory.theory.proofs.rules import Noise, RuleInstance, times
 from fedtheory.theory.proofs.sharpening import Points, Sharpening
 from fedtheory.theory.statement import Evidence
 
@@ -186,37 +185,17 @@ def contraction(p: Argument, near: sympy.Expr, s: sympy.Expr, rho: Rational) -> 
     ]
 
 
-def recursion(phi: Rational, rho: Rational, of_noise: Rational, curved: sympy.Expr = sympy.S.Zero) -> Proof:
+@curried
+def recursion(p: Argument, phi: Rational, rho: Rational, of_noise: Rational, curved: sympy.Expr = sympy.S.Zero) -> None:
     """One round with the weighted gap of the round before; see `convex_round`."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(with_gap_and_lag(p, convex_round(p, phi, rho, of_noise, curved), p.goal().quantity))
-
-    return proof
+    p.conclude(with_gap_and_lag(p, convex_round(p, phi, rho, of_noise, curved), p.goal().quantity))
 
 
-def decayed(name: str, factor: Rational) -> Proof:
-    """mu > 0: weights (1-q)^-(r+1) for r = 0 ... R, with q (R+1) >= 1."""
-
-    def proof(p: Argument) -> None:
-        fact = p.claim(name)
-        rho = sympy.expand(fact.value).coeff(dist_sq)
-        total = sympy.Symbol("W", positive=True)
-        mean = whole_run(p, fact, gap_x, rho, total)
-        bound = contracted(p, mean, total, 1 - rho, R + 1, factor, sympy.Integer(1))
-        p.conclude(p.average(bound, gap_x, rho ** (-(r + 1))))
-
-    return proof
-
-
-def averaged(name: str) -> Proof:
+@curried
+def averaged(p: Argument, name: str) -> None:
     """mu = 0: equal weights for r = 0 ... R."""
-
-    def proof(p: Argument) -> None:
-        mean = whole_run(p, p.claim(name), gap_x, sympy.Integer(1), R + 1)
-        p.conclude(p.average(mean, gap_x, sympy.Integer(1)))
-
-    return proof
+    mean = whole_run(p, p.claim(name), gap_x, sympy.Integer(1), R + 1)
+    p.conclude(p.average(mean, gap_x, sympy.Integer(1)))
 
 
 # One round, non-convex
@@ -318,7 +297,7 @@ def of_case(choices: Young) -> Proof:
 def of_theorem(case: str, step: str) -> Proof:
     """The proof of Theorem 1 for a case, from its recursion."""
     name = step.removeprefix("fedbcgd.")
-    return decayed(name, Rational(1306, 825)) if case == "strongly_convex" else averaged(name)
+    return decayed(name, Rational(1306, 825), sympy.Integer(1)) if case == "strongly_convex" else averaged(name)
 
 
 _STEPS = {
@@ -370,5 +349,4 @@ SHARPENINGS = {one.theorem: one for one in map(_sharpening, CHOICES)}
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, OURS, "fedbcgd")
+    return evidence_of(PROOFS, "repair", OURS, "fedbcgd")

@@ -12,26 +12,13 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from fedtheory.theory.printed_claims import (
-    Mismatch,
-    Witness,
-    besides,
-    cells_of,
-    compared,
-    exact,
-    half_unit,
-    impossible,
-    place,
-    record_of,
-    verdict_of,
-)
+from fedtheory.theory.printed_claims import *
 from fedtheory.theory.printed_tables import Row
 from fedtheory.theory.statement import Evidence, Record, Statement, Verdict
 
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Settings: who takes part
 
 
@@ -53,7 +40,6 @@ def setup(statement: Statement, full: bool) -> Verdict:
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Tables 2 to 6
 
 
@@ -166,7 +152,6 @@ def speedups(statement: Statement, full: bool) -> Verdict:
     return verdict_of(f"{len(claim.table)} factors against quotients of printed floats", witness)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Parameter blocks
 
 # Output channels of the 3x3 convolutions, in order.

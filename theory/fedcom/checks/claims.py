@@ -21,7 +21,7 @@ from fedtheory.theory.fedcom.symbols import *
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.notation import Expectation, Inner, Value
 from fedtheory.theory.printing import plain
-from fedtheory.theory.proofs.argument import Proof, as_evidence, for_printed
+from fedtheory.theory.proofs.argument import Proof, evidence_of, for_printed
 from fedtheory.theory.proofs.arithmetic import decide
 from fedtheory.theory.proofs.vectors import equated, in_numbers, in_the_mean
 from fedtheory.theory.properties import Property
@@ -237,17 +237,14 @@ def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
     more = [r.func(*(in_numbers(side, known) for side in r.args)) for r in claim.relations[count:]]
     given = [covariance**2 <= one * two, *more]
     found = decide(given, (one + two + 2 * covariance) / 4 <= (one + two) / 4)
-    witness = {symbol.name: str(value) for symbol, value in found.model.items()}
     says = "variances add up as in (11)" if found.status is Status.PROVED else "clients that share their coins"
-    return Verdict(found.status, says, witness=witness)
+    return found.verdict(says)
 
 
 def evidence() -> Iterator[Evidence]:
     """Ledgers of bounds and of the rates derived from them, remarks, identities, families that refute rates."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedcom")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedcom")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "fedcom")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "fedcom")
     yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedcom")
     yield Evidence("fedcom.rem8", "counterexample", rates_meet_condition)
     for name in ("corD5", "corD5.corrected", "rem7", "tab5.fedcom", "tab5.fedcom.corrected"):

@@ -227,9 +227,7 @@ def rounds_compared(statement: Statement, full: bool = False) -> Verdict:
 
 def follows(statement: Statement, full: bool = False) -> Verdict:
     """The relations follow from the statement's conditions, decided by z3."""
-    found = decide([c.relation for c in statement.when], list(statement.claim_of(Relations).relations))
-    witness = {symbol.name: str(value) for symbol, value in found.model.items()}
-    return Verdict(found.status, found.says, witness=witness)
+    return decide([c.relation for c in statement.when], list(statement.claim_of(Relations).relations)).verdict()
 
 
 def evidence() -> Iterator[Evidence]:

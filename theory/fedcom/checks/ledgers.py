@@ -14,7 +14,7 @@ from sympy import Rational, exp
 from fedtheory.theory.fedcom.checks.quantities import *
 from fedtheory.theory.fedcom.checks.rounds import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.forms import value
 from fedtheory.theory.proofs.sequences import averaged, decayed, lasting
@@ -62,23 +62,17 @@ def by_gap(p: Argument, fact: Fact) -> Fact:
     return p.put(fact, p.have("PL", grad_sq, ">=", 2 * mu * gap_r, p.by(rules.POLYAK, f, NOW.w, lowest)))
 
 
-def nonconvex_D(corrected: bool) -> Proof:
+@curried
+def nonconvex_D(p: Argument, corrected: bool) -> None:
     """(28) to (30)."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(averaged(p, descent_D(p, corrected), gap_r, grad_sq, R))
-
-    return proof
+    p.conclude(averaged(p, descent_D(p, corrected), gap_r, grad_sq, R))
 
 
-def polyak_D(corrected: bool) -> Proof:
+@curried
+def polyak_D(p: Argument, corrected: bool) -> None:
     """(40) to (42)."""
-
-    def proof(p: Argument) -> None:
-        fact = by_gap(p, descent_D(p, corrected))
-        p.conclude(lasting(p, fact, gap_r, spread_out(fact.value).coeff(gap_r), R))
-
-    return proof
+    fact = by_gap(p, descent_D(p, corrected))
+    p.conclude(lasting(p, fact, gap_r, spread_out(fact.value).coeff(gap_r), R))
 
 
 def corD6(p: Argument) -> None:
@@ -88,41 +82,30 @@ def corD6(p: Argument) -> None:
     p.conclude(fact)
 
 
-def at_step(source: str) -> Proof:
+@curried
+def at_step(p: Argument, source: str) -> None:
     """A linear rate at the statement's learning rate, and (1 - u)^R <= exp(-u R)."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(decayed(p, p.claim(source, {eta: p.read(eta)}), R))
-
-    return proof
-
-
-def corE8(p: Argument) -> None:
-    """(89): (79) at the learning rate of the corollary, with the noise term of (88)."""
-    p.conclude(decayed(p, p.claim("thmE6", {eta: p.read(eta)}), R))
+    p.conclude(decayed(p, p.claim(source, {eta: p.read(eta)}), R))
 
 
 # Convex functions: Theorems D.9 and E.9
 
 
-def regularised(source: str, corrected: bool) -> Proof:
+@curried
+def regularised(p: Argument, source: str, corrected: bool) -> None:
     """A linear rate for f + (phi/2) ||w||^2, which is phi-PL and (L + phi)-smooth, turned into a bound for f.
 
     corrected  whether to insert the constant of the penalised function; otherwise that of f, as printed
     """
-
-    def proof(p: Argument) -> None:
-        own_phi, step = p.read(phi), p.read(eta)
-        with penalised(p, own_phi) as smoothness:
-            inserted = smoothness if corrected else p.read(L)
-            p.require("the regularised function is (L + phi)-smooth", at_least(inserted, smoothness))
-            at = {L: inserted, mu: own_phi, eta: step, f_gap: penalised_start, gap_last: penalised_last}
-            fact = p.claim(source, at)
-        if any(isinstance(e, exp) for e in p.goal().value.atoms(exp)):
-            fact = decayed(p, fact, R)
-        p.conclude(back_to_f(p, fact, own_phi))
-
-    return proof
+    own_phi, step = p.read(phi), p.read(eta)
+    with penalised(p, own_phi) as smoothness:
+        inserted = smoothness if corrected else p.read(L)
+        p.require("the regularised function is (L + phi)-smooth", at_least(inserted, smoothness))
+        at = {L: inserted, mu: own_phi, eta: step, f_gap: penalised_start, gap_last: penalised_last}
+        fact = p.claim(source, at)
+    if any(isinstance(e, exp) for e in p.goal().value.atoms(exp)):
+        fact = decayed(p, fact, R)
+    p.conclude(back_to_f(p, fact, own_phi))
 
 
 def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
@@ -284,8 +267,8 @@ PROOFS: dict[str, Proof] = {
     "thmE6.recursion": recursion,
     "thmE6": thmE6,
     "thmE6.corrected": polyak_E,
-    "corE8": corE8,
-    "corE8.early_bracket": corE8,
+    "corE8": at_step("thmE6"),  # (79), with the noise term of (88)
+    "corE8.early_bracket": at_step("thmE6"),
     "corE8.corrected": at_step("thmE6.corrected"),
     "thmE9": regularised("thmE6", corrected=False),
     "thmE9.corrected": regularised("thmE6.corrected", corrected=True),

@@ -22,7 +22,7 @@ from fedtheory.theory.fedcom.checks.quantities import NOW, lowest
 from fedtheory.theory.fedcom.homogeneous import b
 from fedtheory.theory.fedcom.symbols import *
 from fedtheory.theory.proofs import orders
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried
 from fedtheory.theory.proofs.arithmetic import at_least, at_most
 from fedtheory.theory.proofs.rules import ONE_MINUS, STRONGLY_POLYAK
 from fedtheory.theory.proofs.variants import uncompressed
@@ -77,20 +77,17 @@ def row(p: Argument, case: str) -> Iterator[None]:
     p.properties = before
 
 
-def rates(*ways: RateRoute, part: int = 0) -> Proof:
+@curried
+def rates(p: Argument, *ways: RateRoute, part: int = 0) -> None:
     """The rates that a statement claims, each in its own way; the last way serves all remaining rates."""
-
-    def proof(p: Argument) -> None:
-        claimed = p.goals[part]
-        if not isinstance(claimed, Rates):
-            p.fail("the rates", f"{p.statement.id} claims none")
-            return
-        for i, rate in enumerate(claimed.rates):
-            with row(p, rate.case):
-                reached(p, rate, ways[min(i, len(ways) - 1)])
-        p.done(part)
-
-    return proof
+    claimed = p.goals[part]
+    if not isinstance(claimed, Rates):
+        p.fail("the rates", f"{p.statement.id} claims none")
+        return
+    for i, rate in enumerate(claimed.rates):
+        with row(p, rate.case):
+            reached(p, rate, ways[min(i, len(ways) - 1)])
+    p.done(part)
 
 
 def reached(p: Argument, rate: Rate, way: RateRoute) -> None:
@@ -131,15 +128,12 @@ def small(p: Argument, rate: Rate, way: RateRoute) -> None:
         p.require(f"{rate.case}: {term} is of order epsilon", at_most(term, ENOUGH * epsilon))
 
 
-def from_bound(source: str) -> Proof:
+@curried
+def from_bound(p: Argument, source: str) -> None:
     """An order from an explicit bound at the learning rate of the statement."""
-
-    def proof(p: Argument) -> None:
-        fact: Fact = p.claim(source, {eta: p.read(eta)})
-        terms = [sympy.simplify(term) for term in sympy.Add.make_args(fact.value)]
-        orders.conclude(p, Order(fact.quantity, tuple(Term(str(i), term) for i, term in enumerate(terms))))
-
-    return proof
+    fact: Fact = p.claim(source, {eta: p.read(eta)})
+    terms = [sympy.simplify(term) for term in sympy.Add.make_args(fact.value)]
+    orders.conclude(p, Order(fact.quantity, tuple(Term(str(i), term) for i, term in enumerate(terms))))
 
 
 def _formulas(p: Argument) -> tuple[Any, ...]:
@@ -194,14 +188,11 @@ def rates_with_rounds(p: Argument, enough: Boolean) -> None:
     p.done()
 
 
-def both(first: Proof, second: Proof) -> Proof:
+@curried
+def both(p: Argument, first: Proof, second: Proof) -> None:
     """One proof after another."""
-
-    def proof(p: Argument) -> None:
-        first(p)
-        second(p)
-
-    return proof
+    first(p)
+    second(p)
 
 
 def without_compression(proof: Proof) -> Proof:

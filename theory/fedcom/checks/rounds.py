@@ -11,17 +11,13 @@ from sympy import Rational
 
 from fedtheory.theory.fedcom.checks.quantities import *
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried
 from fedtheory.theory.proofs.forms import gradient
+from fedtheory.theory.proofs.rules import times
 from fedtheory.theory.proofs.sequences import over_steps, within
 
 _local = L * eta * tau
 _correlated = "noise and later gradients are uncorrelated"
-
-
-def times(factor: sympy.Expr, instances: tuple[rules.RuleInstance, ...]) -> tuple[rules.RuleInstance, ...]:
-    """Each instance times the factor."""
-    return tuple(factor * one for one in instances)
 
 
 # Parts that several lemmas share; with sums over the clients, not means
@@ -223,18 +219,15 @@ def moved(p: Argument, message: str) -> Fact:
     return p.put(step, p.claim(message))
 
 
-def moves(message: str) -> Proof:
+@curried
+def moves(p: Argument, message: str) -> None:
     """(113) to (115): the global steps of all rounds but the last."""
-
-    def proof(p: Argument) -> None:
-        one = moved(p, message)
-        rounds = tau**2 * p.every(one).in_each(EARLIER).over(EARLIER)
-        gradients = one.value.coeff(mean_grad_sq_sum)
-        rest = one.value - gradients * mean_grad_sq_sum
-        bound = tau**2 * (gradients * mean_grad_sq_total + (R - 1) * rest)
-        p.conclude(p.have("summed over the rounds", move_total, "<=", bound, rounds))
-
-    return proof
+    one = moved(p, message)
+    rounds = tau**2 * p.every(one).in_each(EARLIER).over(EARLIER)
+    gradients = one.value.coeff(mean_grad_sq_sum)
+    rest = one.value - gradients * mean_grad_sq_sum
+    bound = tau**2 * (gradients * mean_grad_sq_total + (R - 1) * rest)
+    p.conclude(p.have("summed over the rounds", move_total, "<=", bound, rounds))
 
 
 def lemmaE7_corrected(p: Argument) -> None:

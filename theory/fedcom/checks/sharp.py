@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from fedtheory.theory.fedcom.checks.ledgers import by_gap, descent, dropped
 from fedtheory.theory.fedcom.checks.quantities import *
-from fedtheory.theory.fedcom.checks.rounds import compressed, lemmaD3_summed, mean_of_clients, noise_of_clients, times
+from fedtheory.theory.fedcom.checks.rounds import compressed, lemmaD3_summed, mean_of_clients, noise_of_clients
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, evidence_of, spread_out
 from fedtheory.theory.proofs.forms import before
-from fedtheory.theory.proofs.rules import Noise
+from fedtheory.theory.proofs.rules import Noise, times
 from fedtheory.theory.proofs.sequences import averaged, lasting
 from fedtheory.theory.statement import Evidence
 
@@ -67,5 +67,4 @@ PROOFS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedcom")
+    return evidence_of(PROOFS, "repair", LANGUAGE, "fedcom")

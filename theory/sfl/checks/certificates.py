@@ -15,7 +15,7 @@ from sympy import Rational
 from fedtheory.theory import catalogue
 from fedtheory.theory.notation import NOTATION, Expectation, Norm, Value
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Language, Proof, as_evidence
+from fedtheory.theory.proofs.argument import Argument, Language, Proof, as_evidence, evidence_of
 from fedtheory.theory.proofs.arithmetic import at_least
 from fedtheory.theory.proofs.forms import (
     Alone,
@@ -238,8 +238,7 @@ CERTIFICATES: dict[str, Proof] = {"eq16": eq16, "eq17": eq17, "eq18": eq18, "eq1
 
 def evidence() -> Iterator[Evidence]:
     """Derivations and certificates of the basic facts."""
-    for name, proof in DERIVATIONS.items():
-        yield as_evidence(name, "derivation", proof, LANGUAGE, "sfl")
+    yield from evidence_of(DERIVATIONS, "derivation", LANGUAGE, "sfl")
     yield Evidence("sfl.lemma3.mean", "derivation", unbiased_mean)
     for name, proof in CERTIFICATES.items():
         found = as_evidence(name, "certificate", proof, LANGUAGE, "sfl")

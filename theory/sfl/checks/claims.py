@@ -139,8 +139,7 @@ def local_steps(statement: Statement, full: bool = False) -> Verdict:
     for given, goal in ((condition, threshold), (threshold, condition)):
         found = decide([*conditions_of(statement), given, zeta_star > 0], goal)
         if found.status is not Status.PROVED:
-            witness = {symbol.name: str(value) for symbol, value in found.model.items()}
-            return Verdict(found.status, f"{goal} does not follow from {given}", witness=witness)
+            return found.verdict(f"{goal} does not follow from {given}")
     if condition.args[1].has(K):
         return Verdict(Status.REFUTED, "the dominant term depends on K", witness={"term": str(condition.args[1])})
     return Verdict(Status.PROVED, "for zeta_* > 0 each implies the other, decided by z3; the dominant term has no K")
@@ -171,8 +170,7 @@ def no_advantage(statement: Statement, full: bool = False) -> Verdict:
             witness = {"claimed": str(formula), "specialised": str(own)}
             return Verdict(Status.REFUTED, f"{formula} is not Cho et al.'s order, by {rest}", witness=witness)
     found = decide([*conditions_of(statement), mu <= L], second >= first)
-    witness = {symbol.name: str(value) for symbol, value in found.model.items()}
-    return Verdict(found.status, "SFL's order is never below PFL's, decided by z3", witness=witness)
+    return found.verdict("SFL's order is never below PFL's, decided by z3")
 
 
 def own_form(statement: Statement, full: bool = False) -> Verdict:
@@ -207,9 +205,7 @@ def step_range(statement: Statement, full: bool = False) -> Verdict:
     given, links = [c.relation for c in statement.when], list(statement.claim_of(Relations).relations)
     if not statement.corrects:
         given += [links.pop(0), catalogue.symbols(statement)["beta"].sympy > 0]
-    found = decide(given, links)
-    witness = {str(symbol): str(value) for symbol, value in found.model.items()}
-    return Verdict(found.status, found.says, witness=witness)
+    return decide(given, links).verdict()
 
 
 _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]] = [

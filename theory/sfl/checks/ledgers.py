@@ -13,7 +13,16 @@ import sympy
 from sympy import Max, Min, Rational, Sum, exp
 
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, OverRounds, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import (
+    Argument,
+    Fact,
+    OverRounds,
+    Proof,
+    curried,
+    evidence_of,
+    spread_out,
+    substituted,
+)
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import gradient, value
 from fedtheory.theory.proofs.ledger import powers
@@ -121,11 +130,6 @@ def eq32(p: Argument) -> None:
     p.conclude(p.put(p.claim("step.eq30"), *four_parts))
 
 
-def lemma5(p: Argument) -> None:
-    """(27) from (28), (29), (32)."""
-    p.conclude(p.put(p.claim("step.eq28"), p.claim("step.eq29"), p.claim("step.eq32")))
-
-
 def eq35(p: Argument) -> None:
     """(35), (53): four terms; successive noise for the first, Jensen for the sums of B_mk vectors."""
     U = BEFORE.steps[0]
@@ -205,22 +209,10 @@ def lemma6(p: Argument) -> None:
     p.conclude(p.solved("E_r", total, Rational(1, 18)))
 
 
-def substituted(into: str, drift: str) -> Proof:
-    """One bound substituted into another."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim(into), p.claim(drift)))
-
-    return proof
-
-
-def rewritten(source: str, **at: Any) -> Proof:
+@curried
+def rewritten(p: Argument, source: str, **at: Any) -> None:
     """A bound in the statement's step size, with symbols replaced."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.claim(source, {sfl.symbols[name].sympy: sympy.sympify(e) for name, e in at.items()}))
-
-    return proof
+    p.conclude(p.claim(source, {sfl.symbols[name].sympy: sympy.sympify(e) for name, e in at.items()}))
 
 
 # PFL: Lemmas 11 and 12
@@ -235,11 +227,6 @@ def lemma11(p: Argument) -> None:
     four_parts = (noise(p, rules.INDEPENDENT), drifted(p, S * Ecal_r), bias, star(p))
     step = p.put(p.claim("step.eq30"), *four_parts)
     p.conclude(p.put(square, inner(p, S * Ecal_r), step))
-
-
-def eq70(p: Argument) -> None:
-    """(70): (69) into (62), in eta_tilde."""
-    p.conclude(p.put(p.claim("lemma11"), p.claim("lemma12")))
 
 
 ONE = Steps((), ())  # the one client whose steps are OWN
@@ -348,15 +335,6 @@ def squared_step(p: Argument, rule: rules.Rule) -> Fact:
 def eq51_corrected(p: Argument) -> None:
     """(51) with a term for the sampling of clients."""
     p.conclude(p.scaled(squared_step(p, rules.SUCCESSIVE), L * eta**2 / 2))
-
-
-def descent_lemma(cross_: str, step: str) -> Proof:
-    """(48) from (49) and the bounds on its two terms."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim("step.eq49"), p.claim(cross_), p.claim(step)))
-
-    return proof
 
 
 def parallel_descent(p: Argument) -> Fact:
@@ -527,44 +505,38 @@ def as_sequence(p: Argument, recursion: Fact) -> tuple[Fact, tuple[sympy.Symbol,
     return p.put(gap_next, recursion), (F_gap_next, F_gap), grad_sq
 
 
-def by_lemma(recursion: str, conclusion: str, everyone: bool = False) -> Proof:
+@curried
+def by_lemma(p: Argument, recursion: str, conclusion: str, everyone: bool = False) -> None:
     """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b.
 
     everyone  whether the recursion is about S of M clients, and the bound about all of them
     """
-
-    def proof(p: Argument) -> None:
-        applied = p.statement.applies
-        assert applied is not None
-        at = {sfl.symbols[name].sympy: e for name, e in applied.substitution.items()}
-        if c in at:
-            at[c1] = at.pop(c)
-        contraction = at.get(a, sympy.Integer(0))
-        convex = {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {}
-        fact = p.claim(recursion, convex | ({S: M} if everyone else {}))
-        fact, state, of = as_sequence(p, fact)
-        if p.start_of(state[1]) != at[r0]:
-            p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")
-        at |= {gamma: eta_tilde, a: contraction, r_next: state[0], r_t: state[1], s_t: of}
-        supposed = "lemma7.cubic" if conclusion.startswith("lemma7") else "lemma8"
-        if contraction == 0:
-            at.pop(a)
-        bound = p.claim(conclusion, at, given={supposed: fact})
-        by = OverRounds("multiple", {"factor": at[b], "of": of, "total": bound.quantity})
-        mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound, by=by)
-        r = sfl.symbols["r"].sympy
-        p.conclude(p.average(mean, of, (1 - contraction * eta_tilde) ** (-(r + 1))))
-
-    return proof
+    applied = p.statement.applies
+    assert applied is not None
+    at = {sfl.symbols[name].sympy: e for name, e in applied.substitution.items()}
+    if c in at:
+        at[c1] = at.pop(c)
+    contraction = at.get(a, sympy.Integer(0))
+    convex = {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {}
+    fact = p.claim(recursion, convex | ({S: M} if everyone else {}))
+    fact, state, of = as_sequence(p, fact)
+    if p.start_of(state[1]) != at[r0]:
+        p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")
+    at |= {gamma: eta_tilde, a: contraction, r_next: state[0], r_t: state[1], s_t: of}
+    supposed = "lemma7.cubic" if conclusion.startswith("lemma7") else "lemma8"
+    if contraction == 0:
+        at.pop(a)
+    bound = p.claim(conclusion, at, given={supposed: fact})
+    by = OverRounds("multiple", {"factor": at[b], "of": of, "total": bound.quantity})
+    mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound, by=by)
+    r = sfl.symbols["r"].sympy
+    p.conclude(p.average(mean, of, (1 - contraction * eta_tilde) ** (-(r + 1))))
 
 
-def at_full(source: str) -> Proof:
+@curried
+def at_full(p: Argument, source: str) -> None:
     """A theorem as its partial-participation bound at S = M; for M = 1, with two copies of the client and S = 1."""
-
-    def proof(p: Argument) -> None:
-        p.split(M, lambda: p.conclude(p.claim(source, {S: M})), lambda: one_client(p, source))
-
-    return proof
+    p.split(M, lambda: p.conclude(p.claim(source, {S: M})), lambda: one_client(p, source))
 
 
 def one_client(p: Argument, source: str) -> None:
@@ -631,7 +603,7 @@ PROOFS: dict[str, Proof] = {
     "step.eq30": eq30,
     "step.eq31": eq31,
     "step.eq32": eq32,
-    "lemma5": lemma5,
+    "lemma5": substituted("step.eq28", "step.eq29", "step.eq32"),
     "lemma6": lemma6,
     "step.sc_recursion": substituted("lemma5", "lemma6"),
     "eq41": rewritten("step.sc_recursion"),
@@ -654,7 +626,7 @@ PROOFS: dict[str, Proof] = {
     "thm1.general_convex": at_full("eq46.corrected"),
     "lemma11": lemma11,
     "lemma12": parallel_drift,
-    "eq70": eq70,
+    "eq70": substituted("lemma11", "lemma12"),  # in eta_tilde
     "eq71": by_lemma("eq70", "lemma7.eq38.cubic"),
     "eq73": by_lemma("eq70", "lemma8.eq44"),
     "thm2.strongly_convex": at_full("eq71"),
@@ -663,8 +635,8 @@ PROOFS: dict[str, Proof] = {
     "step.eq50.corrected": eq50_corrected,
     "step.eq51": eq51,
     "step.eq51.corrected": eq51_corrected,
-    "lemma9": descent_lemma("step.eq50", "step.eq51"),
-    "lemma9.corrected": descent_lemma("step.eq50.corrected", "step.eq51.corrected"),
+    "lemma9": substituted("step.eq49", "step.eq50", "step.eq51"),
+    "lemma9.corrected": substituted("step.eq49", "step.eq50.corrected", "step.eq51.corrected"),
     "lemma10": lemma10,
     "step.eq54_recursion": substituted("lemma9", "lemma10"),
     "step.eq54_recursion.corrected": substituted("lemma9.corrected", "lemma10"),
@@ -690,7 +662,5 @@ REPAIRS: dict[str, Proof] = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "sfl")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "sfl")
+    yield from evidence_of(PROOFS, "ledger", LANGUAGE, "sfl")
+    yield from evidence_of(REPAIRS, "repair", LANGUAGE, "sfl")

@@ -9,7 +9,7 @@ from sympy import Max, Rational, exp
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import orders
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.sfl.checks.ledgers import as_sequence
 from fedtheory.theory.sfl.checks.quantities import LANGUAGE
@@ -63,26 +63,23 @@ def _larger(e: sympy.Expr, at: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
     return e.subs(T + 1, T).subs(dict(at), simultaneous=True)
 
 
-def tuned(bound: str, recursion: str, full: bool = False, any_count: bool = False) -> Proof:
+@curried
+def tuned(p: Argument, bound: str, recursion: str, full: bool = False, any_count: bool = False) -> None:
     """An order: the recursion at the step size of Lemma 7 or 8, applied as in `bound`.
 
     full       S = M
     any_count  the order is claimed also for M = 1
     """
+    if not (full or any_count):
+        tune(p, bound, recursion, {})
+        return
+    copies = {M: sympy.Integer(2), S: sympy.Integer(1), **dict.fromkeys((zeta, zeta_star, beta), sympy.Integer(0))}
 
-    def proof(p: Argument) -> None:
-        if not (full or any_count):
-            tune(p, bound, recursion, {})
-            return
-        copies = {M: sympy.Integer(2), S: sympy.Integer(1), **dict.fromkeys((zeta, zeta_star, beta), sympy.Integer(0))}
+    def one() -> None:
+        p.copied()
+        tune(p, bound, recursion, copies)
 
-        def one() -> None:
-            p.copied()
-            tune(p, bound, recursion, copies)
-
-        p.split(M, lambda: tune(p, bound, recursion, {S: M} if full else {}), one)
-
-    return proof
+    p.split(M, lambda: tune(p, bound, recursion, {S: M} if full else {}), one)
 
 
 def tune(p: Argument, bound: str, recursion: str, symbols: Mapping[sympy.Expr, sympy.Expr]) -> None:
@@ -139,13 +136,10 @@ def application(bound: Statement, symbols: Mapping[sympy.Expr, sympy.Expr]) -> t
     return at, "lemma7.eq39.cubic" if a in at else "lemma8.eq45.corrected"
 
 
-def from_order(source: str) -> Proof:
+@curried
+def from_order(p: Argument, source: str) -> None:
     """An order from another one."""
-
-    def proof(p: Argument) -> None:
-        orders.conclude(p, orders.claim(p, source))
-
-    return proof
+    orders.conclude(p, orders.claim(p, source))
 
 
 def eq39(p: Argument) -> None:
@@ -168,16 +162,13 @@ def tuning(p: Argument) -> None:
     p.require("1/(2a(T+1)) <= log 2/(aT)", at_most(1 / (2 * a * (T + 1)), q / (a * T)), at_least(q, Rational(1, 2)))
 
 
-def printed_tuning(bound: str, recursion: str, full: bool = False) -> Proof:
+@curried
+def printed_tuning(p: Argument, bound: str, recursion: str, full: bool = False) -> None:
     """The printed tuning of the strongly convex orders: the step size in (39) needs c > 0, and c is c1."""
-
-    def proof(p: Argument) -> None:
-        at, _ = application(catalogue.find(f"sfl.{bound}"), {S: M} if full else {})
-        at[c] = at.pop(c1)
-        p.source("lemma7.tuning", {symbol: e for symbol, e in at.items() if symbol in (a, c, d, r0, T)})
-        tuned(bound, recursion, full)(p)
-
-    return proof
+    at, _ = application(catalogue.find(f"sfl.{bound}"), {S: M} if full else {})
+    at[c] = at.pop(c1)
+    p.source("lemma7.tuning", {symbol: e for symbol, e in at.items() if symbol in (a, c, d, r0, T)})
+    tuned(bound, recursion, full)(p)
 
 
 _SC, _GC = "eq41.corrected", "step.gc_recursion.corrected"  # one round of SFL, strongly convex and general convex
@@ -232,6 +223,5 @@ _FROM_ORDERS = {
 def evidence() -> Iterator[Evidence]:
     """Ledgers and repairs of orders."""
     from_orders = {name: from_order(source) for name, source in _FROM_ORDERS.items()}
-    for kind, proofs in (("ledger", {**_ORDERS, **from_orders}), ("repair", _ORDER_REPAIRS)):
-        for name, proof in proofs.items():
-            yield as_evidence(name, kind, proof, LANGUAGE, "sfl")  # type: ignore[arg-type]
+    yield from evidence_of({**_ORDERS, **from_orders}, "ledger", LANGUAGE, "sfl")
+    yield from evidence_of(_ORDER_REPAIRS, "repair", LANGUAGE, "sfl")

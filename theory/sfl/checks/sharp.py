@@ -19,9 +19,9 @@ from sympy import Rational
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import rules
-from fedtheory.theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from fedtheory.theory.proofs.argument import Argument, Fact, Proof, curried, evidence_of, spread_out
 from fedtheory.theory.proofs.forms import Family, before, gradient, value
-from fedtheory.theory.proofs.rules import Noise, RuleInstance
+from fedtheory.theory.proofs.rules import Noise, RuleInstance, times
 from fedtheory.theory.proofs.sequences import contracted, telescope
 from fedtheory.theory.proofs.sharpening import Points, Sharpening
 from fedtheory.theory.sfl.checks.ledgers import by_lemma, psi
@@ -131,11 +131,6 @@ def everyone(p: Argument) -> None:
     p.require("all clients take part", sympy.Eq(S, M, evaluate=False))
 
 
-def times(factor: sympy.Expr, instances: list[RuleInstance]) -> list[RuleInstance]:
-    """Every instance with a further factor."""
-    return [factor * one for one in instances]
-
-
 def balanced(p: Argument, known: sympy.Expr) -> list[RuleInstance]:
     """- <sum of all clients' gradients at x*, known> = 0."""
     everyone(p)
@@ -218,49 +213,48 @@ def divergences(p: Argument, way: ClientOrder, e: sympy.Expr, curved: sympy.Expr
 # One round, convex
 
 
-def exact_round(least: Rational, c: Rational) -> Proof:
+@curried
+def exact_round(p: Argument, least: Rational, c: Rational) -> None:
     """One round of SFL for convex functions: the quadratic form in u and w that is left has its exact minimum.
 
     least  lower bound on what is left of ||u_t||^2 after Jensen and Young, in units of eta / L
     c      the share of ||w_t||^2 that Young takes
     """
-
-    def proof(p: Argument) -> None:
-        e, A, rest = p.read(eta), least + 1 - c, 1 - c
-        left = 1 - e * L * N - (e * L) ** 2 * N * (N - 1) / (2 * c)
-        U, V = SFL.so_far(u), SFL.so_far(star)
-        (own, whole), more = SFL.shares, K * least / (4 * rest)
-        unit = e**3 * L / A
-        of_star, amount = alike(p, unit * (own + more), unit * whole, sampled=False)
-        because = [
-            *expanded(p, SFL, e),
-            *divergences(p, SFL, e),
-            # 2 <w, U>
-            e**2 * p.by(rules.YOUNG, w, U, c / (e * L)).over(I, C),
-            e**3 * L / c * p.by(rules.SUMS_BEFORE, u, C, I),
-            e / L * (left - least) * p.by(rules.SQUARE, u).over(I, C),
-            # least ||v - w||^2 + rest ||w||^2 - 2 e L <w, V>: over w, then over each client's v
-            e / L * A * p.by(rules.SQUARE, w - (least * v + e * L * V) / A).over(I, C),
-            -2 * e**2 * least / A * SFL.pairs(p, v, star),
-            *times(e**2 * K**2 * least / A, balanced(p, C.sum(v))),
-            e / L * K * least * rest / A * p.by(rules.SQUARE, v + e * L / (2 * rest) * star).over(C),
-            unit * SFL.squares(p, star),
-            *of_star,
-        ]
-        bound = dist2 - 2 * e * N * D_F + e**2 * N * sigma**2 + amount * zeta_star**2
-        p.conclude(p.have("one round", dist2_next, "<=", bound, *because, after=SFL.after(p, e)))
-
-    return proof
+    e, A, rest = p.read(eta), least + 1 - c, 1 - c
+    left = 1 - e * L * N - (e * L) ** 2 * N * (N - 1) / (2 * c)
+    U, V = SFL.so_far(u), SFL.so_far(star)
+    (own, whole), more = SFL.shares, K * least / (4 * rest)
+    unit = e**3 * L / A
+    of_star, amount = alike(p, unit * (own + more), unit * whole, sampled=False)
+    because = [
+        *expanded(p, SFL, e),
+        *divergences(p, SFL, e),
+        # 2 <w, U>
+        e**2 * p.by(rules.YOUNG, w, U, c / (e * L)).over(I, C),
+        e**3 * L / c * p.by(rules.SUMS_BEFORE, u, C, I),
+        e / L * (left - least) * p.by(rules.SQUARE, u).over(I, C),
+        # least ||v - w||^2 + rest ||w||^2 - 2 e L <w, V>: over w, then over each client's v
+        e / L * A * p.by(rules.SQUARE, w - (least * v + e * L * V) / A).over(I, C),
+        -2 * e**2 * least / A * SFL.pairs(p, v, star),
+        *times(e**2 * K**2 * least / A, balanced(p, C.sum(v))),
+        e / L * K * least * rest / A * p.by(rules.SQUARE, v + e * L / (2 * rest) * star).over(C),
+        unit * SFL.squares(p, star),
+        *of_star,
+    ]
+    bound = dist2 - 2 * e * N * D_F + e**2 * N * sigma**2 + amount * zeta_star**2
+    p.conclude(p.have("one round", dist2_next, "<=", bound, *because, after=SFL.after(p, e)))
 
 
+@curried
 def young_round(
+    p: Argument,
     way: ClientOrder,
     rho: Rational,
     of_noise: Rational = _1,
     curved: Rational = _0,
     traded: Rational = _0,
     theta: Rational = _0,
-) -> Proof:
+) -> None:
     """One round for convex or mu-strongly convex functions, with Young's inequality for what is left.
 
     rho       its weight for the gradients at x*
@@ -269,12 +263,8 @@ def young_round(
     traded    how much of the progress 2 eta_tilde D_F becomes contraction, by D_F >= (mu / 2) ||x - x*||^2
     theta     its weight for the sum of the sampled clients' gradients at x*; 0: all clients take part
     """
-
-    def proof(p: Argument) -> None:
-        fact = _young_round(p, way, rho, of_noise, curved, theta)
-        p.conclude(p.added(fact, _growth(p), traded * way.weight * p.read(eta) * N) if traded else fact)
-
-    return proof
+    fact = _young_round(p, way, rho, of_noise, curved, theta)
+    p.conclude(p.added(fact, _growth(p), traded * way.weight * p.read(eta) * N) if traded else fact)
 
 
 def _young_round(
@@ -331,22 +321,26 @@ def _growth(p: Argument) -> Fact:
     return p.have("the gap grows", sympy.S.Zero, "<=", D_F - mu / 2 * dist2, *growth)
 
 
-def decayed(factor: Rational, least: Rational) -> Proof:
+@curried
+def decayed(p: Argument, factor: Rational, least: Rational) -> None:
     """Lemma 7 with its weights' sum W_T >= (1 - exp(-least)) exp(a gamma (T+1)) / (a gamma), a gamma (T+1) >= least."""
-
-    def proof(p: Argument) -> None:
-        mean = telescope(p, p.claim("lemma7.cubic"), (r_next, r_t), s_t, r0, W_T, count=T + 1)
-        p.conclude(psi(p, contracted(p, mean, W_T, a * gamma, T + 1, factor, least)))
-
-    return proof
+    mean = telescope(p, p.claim("lemma7.cubic"), (r_next, r_t), s_t, r0, W_T, count=T + 1)
+    p.conclude(psi(p, contracted(p, mean, W_T, a * gamma, T + 1, factor, least)))
 
 
 # One round, non-convex
 
 
+@curried
 def nonconvex_round(
-    way: ClientOrder, tau: sympy.Expr, beside: sympy.Expr, theta: sympy.Expr, share: sympy.Expr, phi: sympy.Expr = _0
-) -> Proof:
+    p: Argument,
+    way: ClientOrder,
+    tau: sympy.Expr,
+    beside: sympy.Expr,
+    theta: sympy.Expr,
+    share: sympy.Expr,
+    phi: sympy.Expr = _0,
+) -> None:
     """One round without convexity.
 
     tau     weight of Young's inequality between grad F(x) and the mean change of the local gradients
@@ -355,12 +349,8 @@ def nonconvex_round(
     share   the largest part of the drift that returns in its own bound
     phi     its weight between the sampled clients' gradients and their change; 0: all clients take part
     """
-
-    def proof(p: Argument) -> None:
-        e, sampled = p.read(eta), phi != 0
-        p.conclude(p.put(_descent(p, way, e, tau, beside, phi), _drift(p, way, e, theta, share, sampled)))
-
-    return proof
+    e, sampled = p.read(eta), phi != 0
+    p.conclude(p.put(_descent(p, way, e, tau, beside, phi), _drift(p, way, e, theta, share, sampled)))
 
 
 def _mean_gradient(p: Argument, known: sympy.Expr) -> RuleInstance:
@@ -603,5 +593,4 @@ SHARPENINGS = {
 
 def evidence() -> Iterator[Evidence]:
     """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "repair", proof, OURS, "sfl")
+    return evidence_of(PROOFS, "repair", OURS, "sfl")

@@ -12,17 +12,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from fedtheory.theory.printed_claims import (
-    Mismatch,
-    Witness,
-    best,
-    exact,
-    half_unit,
-    pivot,
-    place,
-    record_of,
-    verdict_of,
-)
+from fedtheory.theory.printed_claims import *
 from fedtheory.theory.printed_tables import Row
 from fedtheory.theory.statement import Evidence, Statement, Verdict
 
@@ -34,7 +24,6 @@ def _table(number: int) -> tuple[Row, ...]:
     return record_of(f"sfl.table{number}").table
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Clipping: Tables 7 and 8
 
 
@@ -130,7 +119,6 @@ def nn_clip(statement: Statement, full: bool) -> Verdict:
     return verdict_of(f"observations 1 to 4 on Tables 7 and 8, fitting = most accurate; true: {true}", witness)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Grid search: Tables 9 and 10
 
 
@@ -223,7 +211,6 @@ def _rates(row: Row, settings: Row) -> list[float]:
     return sorted(settings["values used"][lr] for lr in best(row["accuracy"]))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Results: Tables 3 and 11
 
 # What the sentences say about the lead of SFL over PFL, in points
