@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class SGDRR(SFL):
     """
 
     K: int = field(default=1, init=False)
-    eta: Any
+    eta: StepSizes
     S: None = field(default=None, init=False)
 
 
