@@ -25,7 +25,7 @@ def _():
     from fedtheory.theory.proofs.ledger import Ledger
     from fedtheory.theory.proofs.mutation import mutations
     from fedtheory.theory.proofs.vectors import Point, certify, difference, point, smooth, smooth_convex, worst_case
-    from fedtheory.theory.sfl.checks.ledgers import LANGUAGE, lemma5
+    from fedtheory.theory.sfl.checks.ledgers import LANGUAGE, PROOFS
     from fedtheory.theory.statement import Condition, Verdict, at_most
     from fedtheory.verification import Checked, evidence
 
@@ -64,7 +64,7 @@ def _():
         evidence,
         implied,
         latex,
-        lemma5,
+        PROOFS,
         mo,
         mutations,
         np,
@@ -576,11 +576,11 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Argument, LANGUAGE, catalogue, check, lemma5, smallest_c, with_condition):
+def _(Argument, LANGUAGE, PROOFS, catalogue, check, smallest_c, with_condition):
     def _smallest():
         for c in range(12, 0, -1):
             proof = Argument(with_condition(catalogue.find("sfl.lemma5"), c), LANGUAGE)
-            lemma5(proof)
+            PROOFS["lemma5"](proof)
             if proof.verdict().status != "proved":
                 return c + 1
         return 1
