@@ -13,9 +13,10 @@ from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from inspect import get_annotations
 from numbers import Integral, Real
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,18 +238,21 @@ def check_settings(given: Any) -> None:
 
 @cache
 def _checks(kind: type) -> list[tuple[str, bool, Callable[[str, Any], Any]]]:
-    """The settings of a dataclass that can be checked, each with whether it may be None, and its check."""
-    hints: dict[str, Any] = {}
+    """The settings of a dataclass that can be checked, each with whether it may be None, and its check.
+
+    A subclass whose annotation of a setting says nothing keeps the check of its base.
+    """
+    found = {}
     for one in reversed(kind.__mro__):
-        with suppress(NameError):  # of a class in a function, whose names only that function knows
-            hints |= get_type_hints(one, include_extras=True)
-    found = []
-    for name in (field.name for field in fields(kind) if field.name in hints):
-        several = get_args(hints[name]) if NoneType in get_args(hints[name]) else (hints[name],)
-        own = [one for one in several if one is not NoneType]
-        if len(own) == 1 and (check := _check_of(own[0])) is not None:
-            found.append((name, len(several) > 1, check))
-    return found
+        hints: dict[str, Any] = {}
+        with suppress(NameError):  # of a class in a function or for type checkers only: it says nothing
+            hints = get_annotations(one, eval_str=True)
+        for name, hint in hints.items():
+            several = get_args(hint) if NoneType in get_args(hint) else (hint,)
+            own = [kind for kind in several if kind is not NoneType]
+            if len(own) == 1 and (check := _check_of(own[0])) is not None:
+                found[name] = (name, len(several) > 1, check)
+    return [found[field.name] for field in fields(kind) if field.name in found]
 
 
 def _check_of(hint: Any) -> Callable[[str, Any], Any] | None:

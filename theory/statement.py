@@ -283,15 +283,6 @@ def circular(where: Mapping[sympy.Symbol, sympy.Expr]) -> list[str]:
     return sorted(s.name for s in left)
 
 
-def other_terms(claim: Bound | Order, values: Mapping[str, Any]) -> Bound | Order:
-    """The claim with other values of terms, by their names.  Raises UnknownName for a term that it does not have."""
-    names = [t.name for t in claim.terms]
-    for name in values:
-        if name not in names:
-            raise unknown("term", name, names)
-    return replace(claim, terms=tuple(Term(t.name, sympy.sympify(values.get(t.name, t.value))) for t in claim.terms))
-
-
 @dataclass(frozen=True)
 class Application:
     """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's symbols.
@@ -384,13 +375,18 @@ class Statement:
         return self.claim
 
     def with_terms(self, **terms: Any) -> Statement:
-        """The same bound with other values of terms, by their names.
+        """The same bound or order with other values of terms, by their names.
 
-        Raises ValueError for what is no bound, and UnknownName for a term that it does not have.
+        Raises ValueError for what has no terms, and UnknownName for a term that it does not have.
         """
-        if not isinstance(self.claim, Bound):
-            raise ValueError(f"{self.id} has no terms: expected a bound")
-        return self.with_claim(other_terms(self.claim, terms))
+        if not isinstance(self.claim, Bound | Order):
+            raise ValueError(f"{self.id} has no terms: expected a bound or an order")
+        names = [t.name for t in self.claim.terms]
+        for name in terms:
+            if name not in names:
+                raise unknown("term", name, names)
+        new = tuple(Term(t.name, sympy.sympify(terms.get(t.name, t.value))) for t in self.claim.terms)
+        return self.with_claim(replace(self.claim, terms=new))
 
     def with_claim(self, claim: Claim) -> Statement:
         """The same statement with another claim.  Tests use it to make a sharper claim, which a check must refute."""
@@ -545,9 +541,7 @@ class Finding:
 
 
 Conditions: TypeAlias = "Relational | Iterable[Relational | Condition]"  # one, or several
-NewClaim: TypeAlias = (
-    "Claim | Mapping[str, sympy.Expr] | None"  # another one, other values of terms, or the printed one
-)
+NewClaim: TypeAlias = "Claim | Mapping[str, sympy.Expr] | None"  # new values of terms; None: the printed claim
 
 
 def _conditions(when: Conditions) -> tuple[Condition, ...]:
@@ -820,7 +814,7 @@ class Paper:
         about = {field: getattr(printed, field) for field in kept} | dict(changed)
         kind = about.pop("kind", printed.kind)
         if isinstance(claim, Mapping):
-            claim = other_terms(cast("Bound | Order", printed.claim), claim)
+            claim = printed.with_terms(**claim).claim
         new = self.state(kind, claim or printed.claim, f"{name}.{suffix}", printed.place, **about)
         fields = {"given": "assumes", "rests_on": "rests_on"}
         return replace(new, **{field: getattr(printed, field) for key, field in fields.items() if key not in changed})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -93,6 +93,21 @@ def test_numbers_that_are_refused(kind: Any) -> None:
         for wrong in WRONG[setting]:
             with pytest.raises(ValueError, match=rf"{setting}(\[1\])? = .*: expected "):
                 replace(good, **{setting: wrong})
+
+
+def test_a_setting_annotated_anew_keeps_its_check() -> None:
+    """Also in a class of the reader's own, inside a function."""
+
+    @dataclass(frozen=True, eq=False)
+    class Warm(registry()["PFL"]):  # type: ignore[misc]
+        eta: Any
+        warmth: Annotated[float, "in [0, 1)"] = 0.5
+
+    assert Warm(2, 0.1).warmth == 0.5
+    with pytest.raises(ValueError, match=r"eta = -1: expected "):
+        Warm(2, -1)
+    with pytest.raises(ValueError, match=r"warmth = 1: expected a number in \[0, 1\)"):
+        Warm(2, 0.1, warmth=1)
 
 
 ONE_OF = {  # settings that are words

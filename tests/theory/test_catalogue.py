@@ -111,6 +111,8 @@ def test_a_declaration_is_made_once_and_means_something() -> None:
         Relations((sympy.Le(1, 2),))
     with pytest.raises(ValueError, match="no term named 'nose'; the terms are term"):
         at_most(x, term=x).scaled(2, "nose")
+    with pytest.raises(ValueError, match=r"p\.c has no terms: expected a bound or an order"):
+        paper.correct("c", {"term": x})
 
 
 @EVERY
