@@ -23,7 +23,7 @@ from fedtheory.bounds.evaluation import (
     compiled,
     evaluate,
 )
-from fedtheory.simulations.checked import number
+from fedtheory.simulations.checked import number, whole
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Statement
 
@@ -280,9 +280,10 @@ def rounds_to(epsilon: float, id_: str, /, *, most: int = 10**12, **values: Any)
     """The smallest R at which the best admissible step size brings the bound down to epsilon; None beyond `most`.
 
     The tuned bound does not increase in R: at a fixed step size no term grows, and conditions only relax.
-    Raises ValueError for epsilon <= 0 or bad parameters.
+    Raises ValueError for epsilon <= 0, most >= 2^63 or bad parameters.
     """
     number("epsilon", epsilon, "> 0")
+    whole("most", most)
     if "R" in values:
         raise ValueError(f"R = {values['R']} was given, but R is what is asked for; expected the other parameters")
     if "R" not in [s.name for s in compiled(id_).parameters]:

@@ -271,7 +271,7 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
         return []
     found = expected(at)
     own = Values({symbol: itemgetter(name) for symbol, name in to.reading.items()}, found)
-    sources: list[Any] = [known, own, found] if to.reading else [known, found]
+    sources: list[Any] = [own, known, found] if to.reading else [known, found]
     values: Mapping[str, Any] = ChainMap(*sources)
     if not (
         all(map(values.__contains__, to.symbols - {"sigma", "G"})) and all(map(found.__contains__, to.reading.values()))

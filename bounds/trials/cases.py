@@ -14,6 +14,7 @@ from sympy.core.relational import Relational
 
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs.instances import TOLERANCE, Law, Sides, interpret, sides
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.statement import Bound, Claim, Relations, Status, Verdict, Words
 
 ROUNDING = 1e-12  # relative, where square roots are compared
@@ -90,11 +91,6 @@ class Case:
     where: str
     values: Mapping[str, Any]
     law: Law = ()
-
-
-def fraction(q: Any) -> Fraction:
-    """A Python fraction from a rational number of sympy or Python."""
-    return Fraction(int(q.numerator), int(q.denominator))
 
 
 def rational(q: Any) -> sympy.Rational:

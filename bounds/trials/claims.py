@@ -20,7 +20,18 @@ from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.statement import Bound, Claim, Condition, Relations, Statement, defined, formulas
+from fedtheory.theory.statement import (
+    Bound,
+    Claim,
+    Condition,
+    Order,
+    Rates,
+    Relations,
+    Statement,
+    Words,
+    defined,
+    formulas,
+)
 
 Number = Any  # a Fraction, or a float in a search
 T = TypeVar("T")
@@ -201,8 +212,9 @@ def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list
 def further_inequalities(
     statement: Statement, where: Mapping[sympy.Symbol, sympy.Expr], known: Collection[str]
 ) -> tuple[Inequality, ...]:
-    """The inequalities of the statement's further claims whose symbols are all known."""
-    claims = [c for c in statement.also if isinstance(c, Bound | Relations) and symbols_of(c, where) <= {*known}]
+    """The inequalities of the statement's further claims, but for words and orders, whose symbols are all known."""
+    exact = [c for c in statement.also if not isinstance(c, Words | Order | Rates)]
+    claims = [c for c in exact if symbols_of(c, where) <= {*known}]
     return tuple(i for claim in claims for i in inequalities(claim, where))
 
 

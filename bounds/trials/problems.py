@@ -134,9 +134,12 @@ def convex_examples() -> list[Example]:
 def at_pairs(
     client: str, x: str, y: str, several: Iterable[Example], both_ways: bool = False, **constants: str
 ) -> Iterator[Case]:
-    """Every client of these examples at every pair of points, with certified constants, by the letters of a paper."""
+    """Every client of these examples at every pair of points, with certified constants, by the letters of a paper.
+
+    None of these constants is negative: a smallest curvature that is, by rounding errors, counts as 0.
+    """
     for g in several:
-        numbers = {letter: float(g.constants[name]) for letter, name in constants.items()}
+        numbers = {letter: max(0.0, float(g.constants[name])) for letter, name in constants.items()}
         for m, f in enumerate(g.clients, 1):
             for one, two in g.pairs:
                 for u, v in ((one, two), (two, one))[: 1 + both_ways]:

@@ -199,6 +199,8 @@ def test_rounds_to_knows_its_limits() -> None:
     assert R is not None and R & (R - 1)  # no power of two: the limit falls between two doublings
     assert rounds_to(0.5, "sfl.thm1.general_convex", most=R, **rest) == R
     assert rounds_to(0.5, "sfl.thm1.general_convex", most=R - 1, **rest) is None
+    with pytest.raises(ValueError, match="most = 1000000000000000000000000000000: expected a whole number"):
+        rounds_to(0.5, "sfl.thm1.general_convex", most=10**30, **rest)
     for epsilon in (0.0, -1.0, nan, inf):
         with pytest.raises(ValueError, match="expected a finite number > 0"):
             rounds_to(epsilon, "sfl.thm1.general_convex", **rest)

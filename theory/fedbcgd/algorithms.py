@@ -83,7 +83,6 @@ ALG1 = Listing(
     )
 )
 _exact, _batch_at_x = grad(x[r], None), grad(x[r])
-_both = "Compute mini-batch gradient {0} and {1}"
 
 
 def local_step(control: int, variance: int) -> Line:

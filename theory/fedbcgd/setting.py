@@ -128,7 +128,7 @@ convex = fedbcgd.correct(
     note="Assumption 1 with mu = 0.",
     gives={Property.STRONGLY_CONVEX: (0,)},
 )
-convex_samples = fedbcgd.correct(
+fedbcgd.correct(
     "assumption5",
     relations(
         Le(Norm(Grad(f_iz, x1) - Grad(f_iz, x2)), beta * Norm(x1 - x2)),

@@ -11,7 +11,7 @@ from sympy.polys.matrices import DomainMatrix
 
 
 def fraction(x: Any) -> Fraction:
-    """A rational number of sympy, or of one of its domains, as a fraction."""
+    """A rational number of Python, of sympy or of one of its domains, as a fraction."""
     return Fraction(int(x.numerator), int(x.denominator))
 
 

@@ -522,8 +522,8 @@ def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterat
 # How much of a statement its verdict depends on
 
 # Strength of a verdict: proved; proved up to a premise that is not proved or a hypothesis that is not listed; on instances
-_STRENGTH = {Status.PROVED: 3, Status.CONDITIONAL: 2, Status.TESTED: 1}
-_PROOF, _CONDITIONAL, _INSTANCES = 3, 2, 1
+_CONDITIONAL, _INSTANCES = 2, 1
+_STRENGTH = {Status.PROVED: 3, Status.CONDITIONAL: _CONDITIONAL, Status.TESTED: _INSTANCES}
 
 
 def _strength(verdict: Verdict | None) -> int:

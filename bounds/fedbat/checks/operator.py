@@ -13,10 +13,11 @@ import numpy as np
 import sympy
 
 from fedtheory.bounds import evaluate
-from fedtheory.bounds.trials.cases import Case, ExactVector, compared, fraction, known_at, number, relations, root
+from fedtheory.bounds.trials.cases import Case, ExactVector, compared, known_at, number, relations, root
 from fedtheory.simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.instances import Law, sides
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.statement import Relations, Statement, Status, Verdict
 
 Point = tuple[Fraction, ...]

@@ -18,7 +18,7 @@ import sympy
 from sympy import IndexedBase, Sum, expand
 
 from fedtheory.bounds.fedbcgd.checks.executor import Machine, Replay, slices
-from fedtheory.bounds.trials.cases import false, fraction
+from fedtheory.bounds.trials.cases import false
 from fedtheory.bounds.trials.listings import (
     Parabola,
     Place,
@@ -46,6 +46,7 @@ from fedtheory.theory.listing import Listing
 from fedtheory.theory.notation import Expectation, Grad
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs.instances import interpret, sides
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.vectors import equated
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Record, Relations, Statement, Status, Verdict, Words
@@ -541,6 +542,7 @@ def _watched(run: Replay, algorithm: FedBCGD) -> Iterator[tuple[int, Array, list
     """(round, x^r (d,), the clients' y (S, d) before every local step) of an algorithm of `simulations`."""
     seen: list[Array] = []
     models = run.models(algorithm, lambda y, *_: seen.append(y[0, 0]))
+    assert len(seen) == run.T * (len(models) - 1), "the algorithm does not watch each of its T local steps"
     for r, x in enumerate(models[:-1]):
         yield r, x, seen[r * run.T : (r + 1) * run.T]
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import sympy
 
 from fedtheory.bounds.sfl.counterexamples import admits, uneven_steps
-from fedtheory.bounds.trials.cases import false, fraction
+from fedtheory.bounds.trials.cases import false
 from fedtheory.bounds.trials.listings import At, Executor, KnownDraws, Place, executed, first_apart, mean
 from fedtheory.simulations import data, partitions
 from fedtheory.simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
@@ -26,6 +26,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.listing import Gradient, Listing
 from fedtheory.theory.notation import Expectation
 from fedtheory.theory.proofs.instances import interpret, sides
+from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.statement import Relations, Statement, Status, Verdict, Words
 
 
