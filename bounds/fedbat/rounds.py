@@ -32,6 +32,7 @@ import sympy
 
 from fedtheory.bounds.fedbat.quantities import OF_CLIENTS, OF_ENTRIES, OF_LOWEST, OF_STAR, in_numbers, steps_of
 from fedtheory.bounds.trials import claims
+from fedtheory.bounds.trials.choices import Choice, Choices, changed, fractions
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
 from fedtheory.simulations.exact.rational import Fraction
@@ -230,9 +231,9 @@ def _drawn(random: Random, to: BinarisedForm) -> EnumeratedRun:
     curvatures = _curvatures(to)
     h = [[random.choice(curvatures) for _ in range(d)] for _ in range(N)]
     h[random.randrange(N)][random.randrange(d)] = _F(1)
-    rate, falls = random.choice(_RATES), 0 if to.appendix == "E" else random.choice((0, 0, 2, 3, 8))
+    rate, falls = random.choice(_RATES), random.choice(_falls(to))
     steps = tau if N * tau > 2 else random.choice((tau, min(2 * tau, 3)))
-    rates = tuple(rate * falls / (falls + t) if falls else rate for t in range(steps + tau))
+    rates = _rates(rate, falls, steps + tau)
     start = tuple(random.choice(_STARTS) for _ in range(d))
     sizes = [[random.choice((_F(0), _F(0), _F(1))) for _ in range(d)] for _ in range(N if N * tau < 6 else 1)]
     sizes += [[_F(0)] * d for _ in range(N - len(sizes))]
@@ -244,8 +245,21 @@ def _drawn(random: Random, to: BinarisedForm) -> EnumeratedRun:
         _vectors(sizes if grows else [[_F(0)] * d for _ in sizes]),
     )
     slopes = [[random.choice(_SLOPES) for _ in range(d)] for _ in range(N)]
-    p = tuple(_F(s, sum(shares)) for s in shares)
-    return EnumeratedRun(_vectors(h), _vectors(slopes), p, start, rates, tau, steps, noise, K)
+    return EnumeratedRun(_vectors(h), _vectors(slopes), _parts(shares), start, rates, tau, steps, noise, K)
+
+
+def _falls(to: BinarisedForm) -> tuple[int, ...]:
+    return (0,) if to.appendix == "E" else (0, 0, 2, 3, 8)
+
+
+def _rates(rate: Fraction, falls: int, count: int) -> tuple[Fraction, ...]:
+    """Rates that are constant, or fall like 1/(falls + t)."""
+    return tuple(rate * falls / (falls + t) if falls else rate for t in range(count))
+
+
+def _parts(shares: Sequence[Any]) -> tuple[Fraction, ...]:
+    """The shares, of sum 1."""
+    return tuple(_F(s) / _F(sum(shares)) for s in shares)
 
 
 def _vectors(rows: Rows) -> tuple[tuple[Fraction, ...], ...]:
@@ -345,53 +359,31 @@ def _off_the_path(run: EnumeratedRun) -> EnumeratedRun:
     return replace(run, b=_vectors(b), noise=(start, steep), steps=min(run.tau, 2))
 
 
-def _varied(run: EnumeratedRun, to: BinarisedForm, random: Random) -> EnumeratedRun:
-    """The run with one or two of its numbers taken from another."""
-    other = _drawn(random, to)
-    names = random.sample(("h", "b", "w0", "rates", "noise", "p"), random.choice((1, 1, 2)))
-    if (other.N, other.d, other.tau, len(other.rates)) != (run.N, run.d, run.tau, len(run.rates)):
-        return run
-    changed: dict[str, Any] = {name: getattr(other, name) for name in names}
-    return replace(run, **changed)
+def _choices(run: EnumeratedRun, to: BinarisedForm) -> Choices:
+    shares = _SHARES[run.N] if to.appendix == "C" else ()
+    return {
+        "steps": Choice(simple=tuple(range(1, run.steps + 1))),
+        "common": Choice(simple=((),)),
+        "bend": Choice(_curvatures(to), fractions(0), deep=2, empty=True),
+        "noise": Choice(fractions(0, 1, -1, 64), fractions(0, 1), deep=3),
+        "h": Choice(_curvatures(to), fractions(1, (1, 2)), deep=2),
+        "b": Choice(_SLOPES, fractions(0, 1, -1), deep=2),
+        "w0": Choice(_STARTS, fractions(0, 1), deep=1),
+        "rates": Choice(
+            [_rates(*one, len(run.rates)) for one in product(_RATES, _falls(to))],
+            tuple(dict.fromkeys(_rates(rate, 0, len(run.rates)) for rate in _RATES)),
+        ),
+        "p": Choice([_parts(one) for one in shares]),
+    }
 
 
-def _simpler(run: EnumeratedRun, _: BinarisedForm) -> Iterator[EnumeratedRun]:
-    """Runs with one thing made simpler."""
-    zero, one = _F(0), _F(1)
-    if run.N > 1 and run.K is None:
-        for i in range(run.N):
-            noise = (run.noise[0][i : i + 1], run.noise[1][i : i + 1])
-            yield replace(
-                run, common=(), h=run.h[i : i + 1], b=run.b[i : i + 1], p=(one,), noise=noise, bend=run.bend[i : i + 1]
-            )
-    if run.bend:
-        yield replace(run, bend=())
-    for j in range(run.d) if run.d > 1 else ():
-        h, b, c, s = (tuple(row[j : j + 1] for row in rows) for rows in (run.h, run.b, *run.noise))
-        bend = tuple(row[j : j + 1] for row in run.bend)
-        yield replace(run, h=h, b=b, w0=run.w0[j : j + 1], noise=(c, s), bend=bend)
-    if run.common:
-        yield replace(run, common=())
-    nothing = _vectors([[zero] * run.d for _ in range(run.N)])
-    if run.noise != (nothing, nothing):
-        yield replace(run, noise=(nothing, nothing))
-        for part, i, j in product((0, 1), range(run.N), range(run.d)):
-            if run.noise[part][i][j]:
-                parts = [[list(row) for row in rows] for rows in run.noise]
-                parts[part][i][j] = zero
-                yield replace(run, noise=(_vectors(parts[0]), _vectors(parts[1])))
-    for name, values in (("b", (zero, one, -one)), ("h", (one, _F(1, 2)))):
-        rows: Any = getattr(run, name)
-        for i, row in enumerate(rows):
-            for j, value in enumerate(row):
-                for simple in values if value not in values else ():
-                    changed = [list(r) for r in rows]
-                    changed[i][j] = simple
-                    other: dict[str, Any] = {name: _vectors(changed)}
-                    yield replace(run, **other)
-    for i, value in enumerate(run.w0):
-        for simple in (zero, one) if value not in (zero, one) else ():
-            yield replace(run, w0=(*run.w0[:i], simple, *run.w0[i + 1 :]))
+def _settled(run: EnumeratedRun, values: Mapping[str, Any], to: BinarisedForm) -> EnumeratedRun | None:
+    """The shares of fewer clients have sum 1, and nobody draws anything together with a single one."""
+    p = values.get("p", run.p)
+    if len(p) < run.N:
+        values = {**values, "p": _parts(p), "K": run.K and min(run.K, len(p)), "common": run.common if p[1:] else ()}
+    other = changed(run, values)
+    return other if fits(other, to) else None
 
 
 def _witness(run: EnumeratedRun, _: BinarisedForm) -> dict[str, Any]:
@@ -415,12 +407,13 @@ ROUNDS = PaperRounds(
     forms=form_of,
     family=family,
     cases=cases,
-    varied=_varied,
-    simpler=_simpler,
+    choices=_choices,
+    axes=({"h": 0, "b": 0, "p": 0, "bend": 0, "noise": 1}, {"h": 1, "b": 1, "w0": 0, "bend": 1, "noise": 2}),
     witness=_witness,
     described=lambda run, case: f"N = {run.N}, tau = {run.tau}, step {case.place['t']}",
     searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, all outcomes enumerated",
-    effort=((3, 15), (8, 60)),
+    effort=((3, 6), (8, 40)),
+    settled=_settled,
 )
 
 

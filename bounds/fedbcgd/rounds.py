@@ -27,7 +27,6 @@ from enum import StrEnum
 from functools import cache, lru_cache, partial
 from itertools import product
 from operator import itemgetter
-from random import Random
 from typing import Any
 
 import sympy
@@ -36,6 +35,7 @@ from fedtheory.bounds.fedbcgd.instances import LAWS, BlockRound, Matrix, Vector,
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials import claims
 from fedtheory.bounds.trials.cases import rational
+from fedtheory.bounds.trials.choices import Choice, Choices, changed, counts, fractions
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, Tightness, ratio
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
@@ -505,120 +505,55 @@ FAMILY = (
 
 _COORDINATES = tuple(Fraction(n, 4) for n in range(-8, 9))
 _CURVATURES = tuple(Fraction(n, 8) for n in range(-8, 9))
-_GRID: Mapping[str, tuple[Any, ...]] = {
-    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1), (16, 1))),
-    "lam": tuple(Fraction(*pair) for pair in ((0, 1), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (7, 8))),
-    "share": tuple(Fraction(*p) for p in ((1, 1), (3, 4), (1, 2), (3, 8), (1, 4), (1, 8), (1, 16), (1, 64))),
-}
+_SIMPLE_STEPS = fractions(1, 2, 4, 8, 16, *((1, n) for n in (2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40, 64)))
 
 
-def _near(value: Fraction, grid: tuple[Fraction, ...], random: Random) -> Fraction:
-    """A number of the grid, or one near the old value, so that a search can converge."""
-    return random.choice(grid) if random.random() < 0.5 else value + random.choice((-1, 1)) * Fraction(1, 16)
+@cache
+def _planes(beta: Fraction) -> tuple[Matrix, ...]:
+    """Matrices (2, 2) with eigenvalues up to beta in modulus, diagonal or not."""
+    return tuple(matrix(beta * p, beta * q, along) for p, q, along in product(_CURVATURES, _CURVATURES, (True, False)))
 
 
-def _varied(at: Instance, to: BlockForm, random: Random) -> Instance | None:
-    start = _other(at.start, to, random)
-    return None if start is None else Instance(start, at.rounds)
+def _choices(at: Instance, to: BlockForm) -> Choices:
+    r, ends = at.start, fractions(0, 1, -1)
+    alike, line = to.alike or "G" in to.symbols, r.d == 1
+    lines, simple = (tuple(((r.beta * h,),) for h in of) for of in (_CURVATURES, fractions(1, (1, 2), 0)))
+    return {
+        "rounds": Choice(simple=tuple(range(at.rounds + 1))),
+        "start.bend": Choice(
+            tuple(r.beta * Fraction(n, 8) for n in range(-16, 17)),
+            tuple(r.beta * n for n in fractions(0, -1, (-1, 2))),
+            deep=1, alike=alike, empty=True,
+        ),
+        "start.law": Choice(simple=(LAWS[0],)),
+        "start.T": counts(6),
+        "start.x": Choice(_COORDINATES, ends, deep=1, near=True),
+        "start.v": Choice(_COORDINATES, ends, deep=1, near=True),
+        "start.b": Choice(_COORDINATES, ends, deep=2, near=True),
+        "start.points": Choice(_COORDINATES, ends, deep=2, near=True),
+        "start.H": Choice(lines if line else _planes(r.beta), simple if line else (), deep=1, alike=alike),
+        "start.sigma_sq": Choice(fractions(0, (1, 16), (1, 4), 1, 4, 16), fractions(0, 1)),
+        "start.lam": Choice(fractions(0, (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (7, 8)), fractions(0, (1, 2))),
+        "start.eta": Choice(simple=_SIMPLE_STEPS),
+    }  # fmt: skip
 
 
-def _other(r: BlockRound, to: BlockForm, random: Random) -> BlockRound | None:
-    """A round that differs in one or two of its numbers; None where no step is admissible."""
-    names = ["H", "b", "x", "v", "sigma_sq", "lam", "T", "share"] + (["points"] * 2 if r.points else [])
-    changed: dict[str, Any] = {}
-    chosen = random.sample(names, random.choice((1, 1, 2)))
-    for name in chosen:
-        if name == "H":
-            p, q = (r.beta * random.choice(_CURVATURES) for _ in range(2))
-            new: Matrix = ((p,),) if r.d == 1 else matrix(p, q, random.random() < 0.5)
-            i, alike = random.randrange(r.M), to.alike or "G" in to.symbols
-            changed["H"] = (new,) * r.M if alike else (*r.H[:i], new, *r.H[i + 1 :])
-            if r.bend:
-                changed["bend"] = (q - p,) * r.M if alike else (*r.bend[:i], q - p, *r.bend[i + 1 :])
-        elif name in ("x", "v"):
-            changed[name] = tuple(_near(old, _COORDINATES, random) for old in getattr(r, name))
-        elif name in ("b", "points"):
-            vectors = list(getattr(r, name))
-            i = random.randrange(r.M)
-            vectors[i] = tuple(_near(old, _COORDINATES, random) for old in vectors[i])
-            changed[name] = tuple(vectors)
-        elif name == "T":
-            changed["T"] = min(max(r.T + random.choice((-1, 1)), 1), 6)
-        elif name != "share":
-            changed[name] = random.choice(_GRID[name])
-    other = replace(r, **changed)
-    if not fits(other, to) or (other.bend and _outcomes(other) > _MOST):
-        return None
-    if "share" not in chosen and admitted(other, to):
-        return other
-    largest = largest_step(other, to)
-    return None if largest is None else other.with_step(random.choice(_GRID["share"]) * largest)
+def _settled(at: Instance, values: Mapping[str, Any], to: BlockForm) -> Instance | None:
+    """Curvatures right of 0 stay where those left of 0 change; a round of quadratics has the first law, and not too many
+    outcomes.
+    """
+    r, H = at.start, values.get("start.H", ())
+    if r.bend and H and "start.bend" not in values:
+        bend = tuple(right - left for right, ((left,),) in zip(r.right, H, strict=True))
+        values = {**values, "start.bend": bend}
+    if not values.get("start.bend", r.bend):
+        values = {**values, "start.law": LAWS[0]}
+    other = changed(at, values)
+    return None if other.start.bend and _outcomes(other.start) > max(_MOST, _outcomes(r)) else other
 
 
-_SIMPLE: Mapping[str, tuple[Fraction, ...]] = {
-    "sigma_sq": (Fraction(0), Fraction(1)),
-    "lam": (Fraction(0), _HALF),
-    "eta": tuple(map(Fraction, (1, 2, 4, 8, 16)))
-    + tuple(Fraction(1, n) for n in (2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40, 64)),
-}
-_ENTRIES = (Fraction(0), Fraction(1), Fraction(-1))
-
-
-def _simpler(at: Instance, to: BlockForm) -> Iterator[Instance]:
-    """Earlier rounds, and starts with one thing made simpler, the simplest first."""
-    yield from (Instance(at.start, rounds) for rounds in range(at.rounds))
-    yield from (Instance(s, at.rounds) for s in _simpler_starts(at.start) if _length(s) < _length(at.start))
-
-
-def _simpler_starts(r: BlockRound) -> Iterator[BlockRound]:
-    changes: list[dict[str, Any]] = [{"bend": (), "law": LAWS[0]}] if r.bend else []
-    changes += [{"law": LAWS[0]}] if r.law != LAWS[0] else []
-    if r.M > r.N * r.K:
-        for i in range(r.M):
-            each = ("H", "b", "points", "bend")
-            changes.append({name: getattr(r, name)[:i] + getattr(r, name)[i + 1 :] for name in each})
-    changes += [{"T": T} for T in range(1, r.T)]
-    for name in ("x", "v"):
-        changes += [{name: new} for new in _entries_changed(getattr(r, name))]
-    for name in ("b", "points"):
-        vectors = getattr(r, name)
-        changes += [{name: (new,) * r.M} for new in vectors if len(set(vectors)) > 1]
-        for i, vector in enumerate(vectors):
-            changes += [{name: (*vectors[:i], new, *vectors[i + 1 :])} for new in _entries_changed(vector)]
-    for i, old in enumerate(r.H):
-        for new in [
-            old,
-            *(((one,),) for one in claims.before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1),
-        ]:
-            for H in ((*r.H[:i], new, *r.H[i + 1 :]), (new,) * r.M):
-                # the curvatures right of 0 stay
-                bend = tuple(right - left for right, ((left,),) in zip(r.right, H, strict=True)) if r.bend else ()
-                changes += [{"H": H, "bend": bend}] if r.H != H else []
-    for i, (right, more) in enumerate(zip(r.right, r.bend, strict=True)):
-        for other in claims.before(right, (r.beta, r.beta / 2, Fraction(0), right - more)):
-            changes.append({"bend": (*r.bend[:i], other - right + more, *r.bend[i + 1 :])})
-    for name, values in _SIMPLE.items():
-        changes += [{name: value} for value in claims.before(getattr(r, name), values)]
-    for change in changes:
-        yield replace(r, **change)
-
-
-def _length(r: BlockRound) -> int:
-    """The length of a description of the round; each simplification must shorten it, so that simplifying ends."""
-    vectors = (*r.b, r.x, r.v, *r.points, *(row for H in r.H for row in H))
-    numbers = [r.sigma_sq, r.lam, r.eta, *r.bend, *(entry for vector in vectors for entry in vector)]
-    return (
-        r.M
-        + r.T
-        + len(r.bend)
-        + 9 * (r.law != LAWS[0])
-        + sum(_ENTRIES.index(n) if n in _ENTRIES else 2 + len(str(n)) for n in numbers)
-    )
-
-
-def _entries_changed(vector: Vector) -> Iterator[Vector]:
-    for c, entry in enumerate(vector):
-        yield from ((*vector[:c], new, *vector[c + 1 :]) for new in claims.before(entry, _ENTRIES))
+def _largest_of(at: Instance, to: BlockForm) -> Fraction | None:
+    return largest_step(at.start, to) if fits(at.start, to) else None
 
 
 def _witness(at: Instance, to: BlockForm) -> dict[str, Any]:
@@ -656,13 +591,16 @@ ROUNDS = PaperRounds(
     forms=form_of,
     family=instances,
     cases=cases,
-    varied=_varied,
-    simpler=_simpler,
+    choices=_choices,
+    axes=({"start.H": 0, "start.b": 0, "start.points": 0, "start.bend": 0},),
     witness=_witness,
     described=_described,
     searched=FAMILY,
     effort=((3, 80), (10, 600)),
     tightness=_tightness,
+    settled=_settled,
+    step="start.eta",
+    largest=_largest_of,
 )
 
 

@@ -30,13 +30,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import product
-from random import Random
 from typing import Any
 
 from fedtheory.bounds.fedcom import instances
 from fedtheory.bounds.fedcom.instances import FedCOMGATERun, compression_gap
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials import claims
+from fedtheory.bounds.trials.choices import Choice, Choices, changed, counts, fractions
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
@@ -423,86 +423,30 @@ _ENDS = (
 
 # The search
 
-_GRID: Mapping[str, tuple[Fraction, ...]] = {
-    "h": tuple(Fraction(n, 8) for n in range(-8, 9)),
-    "b": tuple(Fraction(n, 4) for n in range(-12, 13)),
-    "bend": tuple(Fraction(n, 8) for n in range(-16, 17)),
-    "w0": tuple(Fraction(n, 4) for n in range(-16, 17)),
-    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1), (16, 1), (64, 1))),
-    "q": tuple(Fraction(*pair) for pair in ((0, 1), (1, 4), (1, 2), (1, 1), (2, 1), (3, 1), (8, 1))),
-    "gamma": tuple(Fraction(*pair) for pair in ((1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1))),
-    "share": tuple(Fraction(*p) for p in ((1, 1), (3, 4), (1, 2), (3, 8), (1, 4), (1, 8), (1, 16), (1, 64))),
-}
+
+def _choices(run: FedCOMGATERun, to: CompressedForm) -> Choices:
+    simple, alike = fractions(0, 1, -1), not to.tracks
+    return {
+        "R": Choice(simple=tuple(range(1, run.R + 1))),
+        "bend": Choice(tuple(Fraction(n, 8) for n in range(-16, 17)), simple, deep=1, alike=alike, empty=True),
+        "tau": counts(12 if "drift" in to.symbols else 6),
+        "b": Choice(tuple(Fraction(n, 4) for n in range(-12, 13)), simple, deep=1, alike=alike),
+        "h": Choice(tuple(Fraction(n, 8) for n in range(-8, 9)), simple, deep=1, alike=alike),
+        "sigma_sq": Choice(fractions(0, (1, 16), (1, 4), 1, 4, 16, 64), fractions(0, 1)),
+        "w0": Choice(tuple(Fraction(n, 4) for n in range(-16, 17)), fractions(0, 1)),
+        "q": Choice(fractions(0, (1, 4), (1, 2), 1, 2, 3, 8), fractions(0, 1, 2, 3)),
+        "gamma": Choice(fractions((1, 8), (1, 4), (1, 2), 1, 2, 4) if "gamma" in to.symbols else (), fractions(1)),
+        "eta": Choice(simple=tuple(Fraction(1, d) for d in (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40))),
+    }
 
 
-def _varied(run: FedCOMGATERun, to: CompressedForm, random: Random) -> FedCOMGATERun | None:
-    """A run that differs in one or two of its numbers; None where no step is admissible."""
-    names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"]
-    names += ["gamma"] * ("gamma" in to.symbols) + ["bend"] * bool(run.bend)
-    chosen = random.sample(names, random.choice((1, 1, 2)))
-    changed: dict[str, Any] = {}
-    for name in chosen:
-        if name in ("h", "b", "bend"):
-            new = random.choice(_GRID[name])
-            old, at = getattr(run, name), random.randrange(run.m)
-            changed[name] = (new,) * run.m if not to.tracks else (*old[:at], new, *old[at + 1 :])
-        elif name == "tau":
-            most = 12 if "drift" in to.symbols else 6
-            changed[name] = min(max(run.tau + random.choice((-1, 1)), 1), most)
-        elif name != "share":
-            changed[name] = random.choice(_GRID[name])
-    other = replace(run, **changed)
-    other = _tracked(other, run, to)
-    if other.bend and _outcomes(other) > _MOST:
-        return None
-    largest = largest_step(other, to) if fits(other, to) else None
-    if largest is None:
-        return None
-    if "share" in chosen or not admitted(other, other.R, to):
-        return replace(other, eta=random.choice(_GRID["share"]) * largest)
-    return other
-
-
-_SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
-    "sigma_sq": (Fraction(0), Fraction(1)),
-    "w0": (Fraction(0), Fraction(1)),
-    "q": (Fraction(0), Fraction(1), Fraction(2), Fraction(3)),
-    "gamma": (Fraction(1),),
-    "eta": tuple(Fraction(1, d) for d in (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40)),
-}
-
-
-def _simpler(run: FedCOMGATERun, to: CompressedForm) -> Iterator[FedCOMGATERun]:
-    """Runs with one thing made simpler, the simplest first, of the statement's setting."""
-    for simpler in _with_one_thing_simpler(run):
-        yield _tracked(simpler, run, to)
-
-
-def _tracked(run: FedCOMGATERun, before: FedCOMGATERun, to: CompressedForm) -> FedCOMGATERun:
-    """A changed run, damped as before."""
-    return replace(run, alpha=1 / (1 + run.q)) if to.damped and before.alpha == 1 / (1 + before.q) else run
-
-
-def _with_one_thing_simpler(run: FedCOMGATERun) -> Iterator[FedCOMGATERun]:
-    yield from (replace(run, R=R) for R in range(1, run.R))
-    if run.bend:
-        yield replace(run, bend=())
-    fewer = run.m > 1 and (run.alpha or not run.shared)  # FedCOM with one coin for all needs several clients
-    for i in range(run.m) if fewer else ():
-        without: dict[str, Any] = {n: getattr(run, n)[:i] + getattr(run, n)[i + 1 :] for n in ("h", "b", "bend")}
-        yield replace(run, **without)
-    yield from (replace(run, tau=tau) for tau in range(1, run.tau))
-    for name in ("b", "h", "bend"):
-        old: tuple[Fraction, ...] = getattr(run, name)
-        for i, value in enumerate(old):
-            for new in claims.before(value, (Fraction(0), Fraction(1), Fraction(-1))):
-                for entries in ((*old[:i], new, *old[i + 1 :]), (new,) * run.m):
-                    changed: dict[str, Any] = {name: entries}
-                    yield replace(run, **changed)
-    for name, values in _SIMPLER.items():
-        for new in claims.before(getattr(run, name), values):
-            changed = {name: new}
-            yield replace(run, **changed)
+def _settled(run: FedCOMGATERun, values: Mapping[str, Any], to: CompressedForm) -> FedCOMGATERun | None:
+    """The run is damped as before, has not too many outcomes, and a shared coin of FedCOM has several clients."""
+    other = changed(run, values)
+    if to.damped and run.alpha == 1 / (1 + run.q):
+        other = replace(other, alpha=1 / (1 + other.q))
+    alone = other.m < run.m and other.shared and not other.alpha
+    return None if alone or (other.bend and _outcomes(other) > max(_MOST, _outcomes(run))) else other
 
 
 def _falls_away(run: FedCOMGATERun, to: CompressedForm) -> bool:
@@ -531,12 +475,15 @@ ROUNDS = PaperRounds(
     forms=form_of,
     family=family,
     cases=cases,
-    varied=_varied,
-    simpler=_simpler,
+    choices=_choices,
+    axes=({"h": 0, "b": 0, "bend": 0},),
     witness=_witness,
     described=lambda run, case: f"m = {run.m}, tau = {run.tau}, round {case.place['r']}",
     searched=FAMILY,
     effort=((2, 60), (6, 300)),
+    settled=_settled,
+    step="eta",
+    largest=lambda run, to: largest_step(run, to) if fits(run, to) else None,
 )
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import isqrt, perm
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sympy
@@ -24,6 +23,7 @@ from sympy.core.relational import Relational
 
 from fedtheory.bounds.sfl.quantities import OF_STEPS, PARALLEL, QUANTITIES, SEQUENTIAL, of_step
 from fedtheory.bounds.trials import claims
+from fedtheory.bounds.trials.choices import Choice, Choices, balanced, changed, counts, fractions
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.rational import Fraction
@@ -308,7 +308,8 @@ def _cap(relation: Relational) -> tuple[claims.Function, claims.Function]:
 # The symbols of an instance
 
 
-class RoundInstance(NamedTuple):
+@dataclass(frozen=True)
+class RoundInstance:
     """A round of an instance, with step size eta, and beta where the statement uses Assumption 3a."""
 
     instance: Instance
@@ -353,7 +354,7 @@ def largest_step(known: Mapping[str, Fraction], to: RoundForm) -> Fraction | Non
 
 def cases(round: RoundInstance, to: RoundForm, further: bool = False) -> Iterator[Occurrence]:
     """The claim in numbers, for every client and step that it is about; none where a condition or assumption fails."""
-    instance, eta, beta = round
+    instance, eta, beta = round.instance, round.eta, round.beta
     if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
         return
     known = symbols(instance, beta, to.factors) | {"eta": eta}
@@ -400,112 +401,54 @@ def family(to: RoundForm, full: bool) -> Iterator[RoundInstance]:
 # The search
 
 _ORDERS = 24  # most samples of clients to enumerate
-_GRID: Mapping[str, tuple[Fraction, ...]] = {
-    "h": tuple(Fraction(n, 8) for n in range(-7, 9)),
-    "b": tuple(Fraction(n, 8) for n in range(-16, 17)),
-    "x": tuple(Fraction(n, 8) for n in range(-16, 17)),
-    "bend": tuple(Fraction(n, 8) for n in range(-8, 9)),
-    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1))),
-    "beta": tuple(Fraction(*pair) for pair in ((0, 1), (1, 8), (1, 4), (1, 2), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))),
-    "share": tuple(Fraction(*pair) for pair in ((1, 1), (3, 4), (1, 2), (1, 4), (1, 8), (1, 16), (1, 64))),
-}
 
 
-def _varied(round: RoundInstance, to: RoundForm, random: Random) -> RoundInstance | None:
-    """A round that differs in one or two numbers; its step keeps its share of the largest one, unless the share changes."""
-    instance, eta, beta = round
-    line = len(instance.x) == 1
-    names = ["b", "x", "sigma_sq", "share"] + ["h", "S"] * line + ["bend"] * bool(instance.bend) + ["K"]
-    names += ["beta"] * (beta is not None)
-    share = eta / _limit(round, to)
-    for name in random.sample(names, random.choice((1, 1, 2))):
-        if name in ("S", "K"):
-            count: dict[str, Any] = {name: max(getattr(instance, name) + random.choice((-1, 1)), 1)}
-            instance = replace(instance, **count)
-            continue
-        value = random.choice(_GRID[name])
-        if name == "share":
-            share = value
-        elif name == "beta":
-            beta = value
-        elif name == "sigma_sq":
-            instance = replace(instance, sigma_sq=value)
-        elif name == "x":
-            instance = replace(instance, x=_with(instance.x, random.randrange(len(instance.x)), value))
-        elif name == "bend":
-            instance = replace(instance, bend=_with(instance.bend, random.randrange(instance.M), value))
-        elif name == "h":
-            m = random.randrange(instance.M)
-            instance = replace(instance, H=_with(instance.H, m, ((value,),)))
-        elif instance.M > 1:
-            one, other = random.sample(range(instance.M), 2)
-            instance = replace(instance, b=_moved(instance.b, one, other, random.randrange(len(instance.x)), value))
-    most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
-    if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
-        return None
-    changed = RoundInstance(instance, eta, beta)
-    admitted = speaks_of(instance, to) and (beta is None or instance.zeta_sq(beta) is not None)
-    return changed._replace(eta=share * _limit(changed, to)) if admitted else None
+def _eighths(least: int, most: int) -> tuple[Fraction, ...]:
+    return tuple(Fraction(n, 8) for n in range(least, most + 1))
 
 
-def _limit(round: RoundInstance, to: RoundForm) -> Fraction:
-    """The largest step that the conditions admit; 2/L where they do not limit it."""
-    largest = largest_step(symbols(round.instance, round.beta, to.factors), to)
-    return 2 / round.instance.L if largest is None else largest
-
-
-def _with(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:i], value, *values[i + 1 :])
-
-
-def _moved(b: tuple[tuple[Fraction, ...], ...], one: int, other: int, i: int, value: Fraction) -> tuple[Any, ...]:
-    """The slopes with entry i of one client set to a value, and the change subtracted from another client's."""
-    change = value - b[one][i]
-    b = _with(b, one, _with(b[one], i, value))
-    return _with(b, other, _with(b[other], i, b[other][i] - change))
-
-
-_ZERO, _ONE = Fraction(0), Fraction(1)
-_STEPS = tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))
-
-
-def _simpler(round: RoundInstance, to: RoundForm) -> Iterator[RoundInstance]:
-    """Rounds with one thing made simpler, the simplest first."""
+def _choices(round: RoundInstance, to: RoundForm) -> Choices:
     instance = round.instance
-    for simpler in _with_one_thing_simpler(instance):
-        yield round._replace(instance=simpler)
+    one = len(instance.x) == 1
+    found = {
+        "instance.law": Choice(simple=(LAWS[0],)),
+        "instance.K": counts(6),
+        "instance.S": counts(instance.M) if one else Choice(),
+        "instance.bend": Choice(_eighths(-8, 8), fractions(0, (-3, 4)), deep=1, empty=True),
+        "instance.b": Choice(_eighths(-16, 16), fractions(0, 1, -1), deep=2),
+        "instance.sigma_sq": Choice(fractions(0, (1, 16), (1, 4), 1, 4), fractions(0, 1)),
+        "instance.x": Choice(_eighths(-16, 16), fractions(0, 1, -1), deep=1),
+        "eta": Choice(simple=tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))),
+    }
+    if one:
+        found["instance.H"] = Choice(_eighths(-7, 8), fractions(1, 0, (1, 2), (-1, 2)), deep=3)
     if round.beta is not None:
-        yield from (round._replace(beta=beta) for beta in claims.before(round.beta, _BETAS))
-    if round.eta.numerator != 1:
-        yield from (round._replace(eta=eta) for eta in _STEPS)
+        found["beta"] = Choice(fractions(0, (1, 8), (1, 4), (1, 2), 1, (3, 2), 2, 4, 8), _BETAS)
+    return found
 
 
-def _with_one_thing_simpler(instance: Instance) -> Iterator[Instance]:
-    if instance.law != LAWS[0] and (instance.law != "one order" or perm(instance.M, instance.S) <= _ORDERS):
-        yield replace(instance, law=LAWS[0])
-    for m, b in enumerate(instance.b if instance.M > instance.S else ()):
-        if not any(b):
-            left: dict[str, Any] = {
-                n: getattr(instance, n)[:m] + getattr(instance, n)[m + 1 :] for n in ("H", "b", "bend")
-            }
-            yield replace(instance, **left)
-    yield from (replace(instance, K=K) for K in range(1, instance.K))
-    if instance.bend:
-        yield replace(instance, bend=())
-    yield from (replace(instance, b=b) for b in claims.before(instance.b, _slopes(instance)))
-    for sigma_sq in claims.before(instance.sigma_sq, (_ZERO, _ONE)):
-        yield replace(instance, sigma_sq=sigma_sq)
-    for i, old in enumerate(instance.x):
-        yield from (replace(instance, x=_with(instance.x, i, new)) for new in claims.before(old, (_ZERO, _ONE, -_ONE)))
-    for m in range(instance.M) if len(instance.x) == 1 else ():
-        for new in claims.before(instance.H[m][0][0], (_ONE, _ZERO, _HALF, -_HALF)):
-            yield replace(instance, H=_with(instance.H, m, ((new,),)))
+def _settled(round: RoundInstance, values: Mapping[str, Any], _: RoundForm) -> RoundInstance | None:
+    """The slopes of all clients go on to have sum 0, and a round has not too many outcomes."""
+    old, new = round.instance.b, values.get("instance.b", ())
+    if len(new) == len(old):
+        columns = [balanced(*both) for both in zip(zip(*old, strict=True), zip(*new, strict=True), strict=True)]
+        values = {**values, "instance.b": tuple(zip(*columns, strict=True))}
+    other = changed(round, values)
+    instance = other.instance
+    most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
+    independent = instance.law != "one order"
+    if instance.S > instance.M or (independent and perm(instance.M, instance.S) > _ORDERS):
+        return None
+    return other if max(most, round.instance.S * round.instance.K) >= instance.S * instance.K else None
 
 
-def _slopes(instance: Instance) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
-    """Simple slopes: all 0; 1 and -1 at two clients."""
-    none = ((_ZERO,) * len(instance.x),) * instance.M
-    return (none, _moved(none, 0, 1, 0, _ONE)) if instance.M > 1 else (none,)
+def _largest(round: RoundInstance, to: RoundForm) -> Fraction | None:
+    """The largest step that the conditions admit, 2/L where they do not limit it; None for what they are not about."""
+    instance, beta = round.instance, round.beta
+    if not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
+        return None
+    largest = largest_step(symbols(instance, beta, to.factors), to)
+    return 2 / instance.L if largest is None else largest
 
 
 def _witness(round: RoundInstance, to: RoundForm) -> dict[str, Any]:
@@ -526,12 +469,15 @@ ROUNDS = PaperRounds(
     forms=forms,
     family=family,
     cases=cases,
-    varied=_varied,
-    simpler=_simpler,
+    choices=_choices,
+    axes=({"instance.H": 0, "instance.b": 0, "instance.bend": 0},),
     witness=_witness,
     described=_described,
     searched=FAMILY,
     effort=((3, 80), (8, 300)),
+    settled=_settled,
+    step="eta",
+    largest=_largest,
 )
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import inf, lcm
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import sympy
 from sympy import Rational
@@ -34,7 +34,6 @@ from fedtheory.theory.statement import (
 )
 
 Number = Any  # a Fraction, or a float in a search
-T = TypeVar("T")
 
 
 class _ExactPrinter(LambdaPrinter):
@@ -259,11 +258,6 @@ class Balance:
         if self.need <= 0:
             return 0
         return self.need / self.plus if self.plus > 0 else inf
-
-
-def before(value: T, candidates: tuple[T, ...]) -> tuple[T, ...]:
-    """The candidates that are simpler than the value: those before it, all if it is none of them."""
-    return candidates[: candidates.index(value)] if value in candidates else candidates
 
 
 def not_assumed(factors: Mapping[str, Fraction]) -> dict[str, str]:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import pairwise, permutations, product
 from math import factorial
-from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 
 from fedtheory.bounds.quantities import Quantity
+from fedtheory.bounds.trials.choices import Choice, Choices, balanced, changed, fractions
 from fedtheory.bounds.trials.claims import SQUARED, balance, condition, inequalities
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.bounds.worst_cases import CONVEX, STEPS, letters_of_settings, readable
@@ -39,14 +39,16 @@ _ONE, _HALF, _TENTH = Fraction(1), Fraction(1, 2), Fraction(1, 10)
 class OwnInstance:
     """A round from x of M clients F_m(y) = h_m y^2/2 + bend_m max(y, 0)^2/2 + b_m y, sum b_m = 0, at a share of the step.
 
-    settings  of the algorithm: the number of local steps, S
-    law       of the noise: independent, shared by all clients, or biased
+    K    local steps
+    S    sampled clients; None where the algorithm has no such setting, or no statement speaks of it
+    law  of the noise: independent, shared by all clients, or biased
     """
 
     h: tuple[Fraction, ...]
     b: tuple[Fraction, ...]
     x: Fraction
-    settings: tuple[tuple[str, int], ...]
+    K: int = 1
+    S: int | None = None
     sigma: Fraction = Fraction(0)
     bend: tuple[Fraction, ...] = ()
     share: Fraction = _ONE
@@ -113,11 +115,20 @@ class OwnRounds:
         given = self.build.keywords if isinstance(self.build, partial) else {}
         return {name: value for name, value in given.items() if isinstance(value, int)}
 
+    @property
+    def step(self) -> str | None:
+        """The name of the setting that is the number of local steps."""
+        return next((name for name in STEPS if name in self.settings), None)
+
+    def own(self, r: OwnInstance) -> dict[str, int]:
+        """The settings of the algorithm in an instance, but for those that are chosen."""
+        return ({self.step: r.K} if self.step else {}) | ({} if r.S is None else {"S": r.S})
+
     def search(self) -> PaperRounds[OwnInstance, OwnForm]:
         """The search, ready to use as a check."""
         return PaperRounds(
-            forms=self.forms, family=self.family, cases=self.cases, varied=self.varied, simpler=self.simpler,
-            witness=self.witness, described=self.described, effort=((4, 30), (12, 200)),
+            forms=self.forms, family=self.family, cases=self.cases, choices=self.choices, settled=self.settled,
+            axes=(), witness=self.witness, described=self.described, effort=((4, 30), (12, 200)),
             searched="first rounds of up to 3 clients on the line, up to 5 local steps, quadratic and with one bend",
         )  # fmt: skip
 
@@ -151,7 +162,7 @@ class OwnRounds:
     def constants(self, r: OwnInstance, to: OwnForm) -> dict[str, Any]:
         """The numbers of the instance by the letters of the paper, but for step sizes and quantities of the round."""
         L = max(map(abs, r.curvatures))
-        own = self.chosen | dict(r.settings)
+        own = self.chosen | self.own(r)
         numbers = {
             "clients": Fraction(r.M),
             "sampled clients": Fraction(own.get("S", r.M)),
@@ -208,13 +219,13 @@ class OwnRounds:
 
     def measured(self, r: OwnInstance, eta: Fraction, names: tuple[str, ...]) -> dict[str, Any]:
         """The expectations of quantities of the round."""
-        return _measured(self.build, tuple(self.quantities[n] for n in names), names, replace(r, share=_ONE), eta)
+        wanted = tuple((n, self.quantities[n]) for n in names)
+        return _measured(self.build, tuple(self.own(r).items()), wanted, replace(r, share=_ONE), eta)
 
     # ------------------------------------------------------------------------------------------------------ the family
 
     def family(self, to: OwnForm, full: bool) -> Iterator[OwnInstance]:
         """Instances that the assumptions admit, from simple to complicated."""
-        step = next((n for n in STEPS if n in self.settings), None)
         curvatures: list[tuple[Any, ...]] = [(1, 1), (1, _HALF), (1, _TENTH), (_HALF, 1, 1)] + (
             [] if to.convex else [(1, -_HALF), (-1, 1, 1)]
         )
@@ -226,15 +237,14 @@ class OwnRounds:
             M = len(h)
             samples: list[int | None] = [M, 1] if "S" in self.settings and "S" in to.symbols else [None]
             counts: tuple[int, ...] = (1, 2, 5) if M <= 2 else (1, 2)
-            if not step or "local steps" not in to.concepts.values():  # then a round is a step
+            if not self.step or "local steps" not in to.concepts.values():  # then a round is a step
                 counts = (1,)
             for S in samples:
                 for K in counts:
-                    own = (((step, K),) if step else ()) + ((("S", S),) if S is not None else ())
                     for b, x, share in product(
                         slopes[M], (1, 0, -1, 3), (_ONE, Fraction(1, 8)) if full or M <= 2 else (_ONE,)
                     ):
-                        plain = OwnInstance(_fractions(h), _fractions(b), Fraction(x), own, share=share)
+                        plain = OwnInstance(_fractions(h), _fractions(b), Fraction(x), K, S, share=share)
                         yield plain
                         if K * (S or M) <= _DRAWS:
                             yield from (replace(plain, sigma=_ONE, law=law) for law in to.laws)
@@ -243,56 +253,40 @@ class OwnRounds:
                                 plain, bend=_fractions([-one * Fraction(4, 5) if one > 0 else 0 for one in h])
                             )
 
-    def varied(self, r: OwnInstance, to: OwnForm, random: Random) -> OwnInstance | None:
-        """An instance that differs in one number."""
-        place = random.choice(["h", "b", "x", "share", "sigma"])
-        factor = Fraction(random.choice([1, 1, 3, 5, 7, 9]), random.choice([1, 2, 4, 8, 10])) or _ONE
-        if place == "x":
-            return replace(r, x=r.x * factor if r.x else Fraction(random.randint(-2, 2)))
-        if place == "share":
-            return replace(r, share=min(_ONE, r.share * factor))
-        if place == "sigma":
-            return replace(r, sigma=r.sigma * factor)
-        i = random.randrange(r.M)
-        if place == "h":
-            h = list(r.h)
-            h[i] = min(h[i] * factor, _ONE)
-            return replace(r, h=tuple(h), bend=()) if not r.bend else None
-        if r.M == 1:
-            return None
-        b = [x * factor for x in r.b] if any(r.b) else [Fraction(1), Fraction(-1), *([Fraction(0)] * (r.M - 2))]
-        return replace(r, b=tuple(b))
+    def choices(self, r: OwnInstance, to: OwnForm) -> Choices:
+        """The values that a search gives to the numbers of an instance."""
+        parts = fractions(1, (9, 10), (3, 4), (5, 8), (1, 2), (3, 8), (1, 4), (1, 8), (1, 10), (1, 16))
+        sizes = fractions((1, 8), (1, 4), (1, 2), 1, 2, 3, 4, 8, 16)
+        either = (*sizes, *(-size for size in sizes))
+        return {
+            "sigma": Choice(sizes if r.sigma else (), fractions(0, 1)),
+            "law": Choice(simple=to.laws),
+            "bend": Choice(simple=fractions(0), deep=1, empty=True),
+            "b": Choice(either, fractions(0, 1, -1), deep=1),
+            "K": Choice(simple=tuple(range(1, r.K + 1))),
+            "share": Choice(parts, (_ONE,)),
+            "h": Choice((*parts, *([] if to.convex else (-p for p in parts))), fractions(1, (1, 2)), deep=1),
+            "x": Choice((*either, Fraction(0)), fractions(0, 1)),
+        }
 
-    def simpler(self, r: OwnInstance, to: OwnForm) -> Iterator[OwnInstance]:
-        """Instances with one thing made simpler, the simplest first."""
-        if r.sigma:
-            yield replace(r, sigma=Fraction(0))
-            yield replace(r, sigma=_ONE) if r.sigma != 1 else replace(r, sigma=Fraction(0))
-        if r.bend:
-            yield replace(r, bend=())
-        if any(r.b):
-            yield replace(r, b=(Fraction(0),) * r.M)
-        for i, (name, value) in enumerate(r.settings):
-            if value > 1 and name != "S":
-                yield replace(r, settings=(*r.settings[:i], (name, value - 1), *r.settings[i + 1 :]))
-        if r.share != 1:
-            yield replace(r, share=_ONE)
-        for x in (0, 1):
-            if r.x != x and abs(r.x) not in (0, 1):
-                yield replace(r, x=Fraction(x))
+    def settled(self, r: OwnInstance, values: Mapping[str, Any], to: OwnForm) -> OwnInstance | None:
+        """The slopes of all clients go on to have sum 0."""
+        other = changed(r, values)
+        other = replace(other, b=balanced(r.b, other.b))
+        return other if not sum(other.b) else None
 
     def witness(self, r: OwnInstance, to: OwnForm) -> dict[str, Any]:
         """All that a person needs to recompute an instance."""
         functions = [_function(*one) for one in zip(r.h, r.b, r.bend or (Fraction(0),) * r.M, strict=True)]
         found: dict[str, Any] = {f"F_{m + 1}(y)": text for m, text in enumerate(functions)}
-        found |= {"x": str(r.x), "x*": "0"} | {n: str(value) for n, value in (self.chosen | dict(r.settings)).items()}
+        found |= {"x": str(r.x), "x*": "0"} | {n: str(value) for n, value in (self.chosen | self.own(r)).items()}
         found["eta"] = str(self.admissible(r, to))
         found |= {n: str(v) for n, v in self.constants(r, to).items() if n in ("L", "mu", "beta")}
         return found | ({"sigma": str(r.sigma), "noise": r.law} if r.sigma else {"sigma": "0"})
 
     def described(self, r: OwnInstance, case: Occurrence) -> str:
         """The counts of an instance."""
-        counts = self.chosen | dict(r.settings)
+        counts = self.chosen | self.own(r)
         return ", ".join([f"M = {r.M}", *(f"{name} = {value}" for name, value in counts.items())])
 
 
@@ -329,22 +323,19 @@ def _function(h: Fraction, b: Fraction, bend: Fraction) -> str:
 @lru_cache(maxsize=20_000)
 def _measured(
     build: Callable[..., Algorithm],
-    quantities: tuple[Quantity, ...],
-    names: tuple[str, ...],
+    settings: tuple[tuple[str, int], ...],
+    quantities: tuple[tuple[str, Quantity], ...],
     r: OwnInstance,
     eta: Fraction,
 ) -> dict[str, Any]:
-    algorithm = build(eta=1.0, **dict(r.settings))
+    algorithm = build(eta=1.0, **dict(settings))
     S = algorithm.participants(cast(Problem, SimpleNamespace(M=r.M, weights=None, name="an instance")))
     chances, traces = [], []
     for order in permutations(range(r.M), S):
         found = _trace(algorithm, r, eta, order)
         traces.append(found)
         chances.append(Fraction(factorial(r.M - S), factorial(r.M)))
-    return {
-        n: sum(chance * q(one) for chance, one in zip(chances, traces, strict=True))
-        for n, q in zip(names, quantities, strict=True)
-    }
+    return {n: sum(chance * q(one) for chance, one in zip(chances, traces, strict=True)) for n, q in quantities}
 
 
 def _trace(algorithm: Algorithm, r: OwnInstance, eta: Fraction, order: tuple[int, ...]) -> Trace:

@@ -1,9 +1,10 @@
 """The search for counter-examples among the rounds of an algorithm, for all papers.
 
 An instance is a run of a few rounds in fractions.  Every symbol of a statement then has a number, so a violated claim is a
-proof, and its witness can be checked by hand.  A paper supplies (`PaperRounds`) its instances, how to vary and to simplify
-one, and the claims of its statements there in numbers.  The search is here: first the family, from simple to complicated;
-then random changes of the tightest instances.  An instance that violates a claim is simplified as far as possible.
+proof, and its witness can be checked by hand.  A paper supplies (`PaperRounds`) its instances, the values that their
+fields can have (`choices`), and the claims of its statements there in numbers.  The search is here: first the family, from
+simple to complicated; then random changes of the tightest instances.  An instance that violates a claim is simplified as
+far as possible.
 
 Slack.  A claim `quantity <= sum of terms` is read as need <= room.  The room is the sum of the terms with a plus sign.
 The need is the quantity plus the size of the terms with a minus sign.  The slack is the smallest room / need.
@@ -15,9 +16,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
+from operator import attrgetter
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from fedtheory.bounds.trials.choices import Axis, Choices, changed, fractions, one_less
 from fedtheory.bounds.trials.claims import Balance, Inequality, NumericCondition, not_assumed, symbols_of
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory.statement import NO_CLAIM, Bound, Relations, Statement, Status, Verdict
@@ -63,6 +66,7 @@ class Occurrence(NamedTuple):
     place: Mapping[str, int]
 
 
+_SHARES = fractions(1, (3, 4), (1, 2), (3, 8), (1, 4), (1, 8), (1, 16), (1, 64))  # of the largest admissible step
 _LONG = 40  # characters of a fraction that is shown as it is
 
 
@@ -85,25 +89,32 @@ class PaperRounds(Generic[Instance, OfPaper]):
     family     the instances of a form, from simple to complicated; with True more of them
     cases      the claim in numbers, or with True the statement's further claims; none where an instance does not meet
                conditions and assumptions
-    varied     an instance that differs in one or two numbers; None where it does not meet conditions and assumptions
-    simpler    instances with one thing made simpler, the simplest first
+    choices    the values that the fields of an instance can get
+    axes       what can be left out, such as a client
+    settled    the instance with new values of fields, and with what follows from them; None, or a ValueError, where there is
+               none
     witness    all that a person needs to recompute an instance
     described  the counts of an instance, in a few words
     searched   a description of the family
     effort     how many of the tightest instances are varied, and how often; then both for the full search
     tightness  how close an inequality is to failing
+    step       the field of the step size; empty: the search does not change it by itself
+    largest    the largest step size that conditions admit; None where they, or the assumptions, do not admit the instance
     """
 
     forms: Callable[[Statement], Sequence[OfPaper]]
     family: Callable[[OfPaper, bool], Iterable[Instance]]
     cases: Callable[[Instance, OfPaper, bool], Iterable[Occurrence]]
-    varied: Callable[[Instance, OfPaper, Random], Instance | None]
-    simpler: Callable[[Instance, OfPaper], Iterable[Instance]]
+    choices: Callable[[Instance, OfPaper], Choices]
+    axes: tuple[Axis, ...]
+    settled: Callable[[Instance, Mapping[str, Any], OfPaper], Instance | None]
     witness: Callable[[Instance, OfPaper], Mapping[str, Any]]
     described: Callable[[Instance, Occurrence], str]
     searched: str
     effort: tuple[tuple[int, int], tuple[int, int]]
     tightness: Callable[[Balance], Tightness] = ratio
+    step: str = ""
+    largest: Callable[[Instance, OfPaper], Fraction | None] = lambda *_: None
 
     def check(self, statement: Statement, full: bool = False) -> Verdict:
         """A statement against the family, then against the instances that a search reaches from the tightest ones.
@@ -151,6 +162,38 @@ class PaperRounds(Generic[Instance, OfPaper]):
         """The inequality of the claim that is closest to failing; None outside conditions and assumptions."""
         balances = (case.balance for case in self.cases(instance, form, False))
         return max(balances, key=self.tightness, default=None)
+
+    def varied(self, at: Instance, form: OfPaper, random: Random) -> Instance | None:
+        """An instance that differs in one or two entries, or in the step's share of the largest one; None for none."""
+        choices = self.choices(at, form)
+        names = [name for name, one in choices.items() if one.grid and (not one.deep or attrgetter(name)(at))]
+        chosen = random.sample([*names, *filter(None, [self.step])], random.choice((1, 1, 2)))
+        other = self._with(at, {n: choices[n].drawn(attrgetter(n)(at), random) for n in chosen if n != self.step}, form)
+        if other is None or not self.step:
+            return other
+        before, after = self.largest(at, form), self.largest(other, form)
+        if before is None or after is None:
+            return None
+        share = random.choice(_SHARES) if self.step in chosen else attrgetter(self.step)(at) / before
+        return changed(other, {self.step: share * after})
+
+    def simpler(self, at: Instance, form: OfPaper) -> Iterator[Instance]:
+        """Instances with one thing left out or one entry simpler, the simplest first; each is shorter than this one."""
+        choices = self.choices(at, form)
+        single = ({name: new} for name, one in choices.items() for new in one.simpler(attrgetter(name)(at)))
+        for values in (*one_less(at, self.axes), *single):
+            other = self._with(at, values, form)
+            if other is not None and self._length(other, choices) < self._length(at, choices):
+                yield other
+
+    def _length(self, at: Instance, choices: Choices) -> int:
+        return sum(one.length(attrgetter(name)(at)) for name, one in choices.items())
+
+    def _with(self, at: Instance, values: Mapping[str, Any], form: OfPaper) -> Instance | None:
+        try:
+            return self.settled(at, values, form)
+        except ValueError:  # no instance has these values
+            return None
 
     def _climb(self, at: Instance, found: Balance, form: OfPaper, changes: int) -> tuple[Instance, Balance]:
         """The tightest instance after random changes, each kept if the instance is no less tight."""

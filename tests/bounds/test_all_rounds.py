@@ -189,7 +189,10 @@ def test_assumptions_choose_the_functions() -> None:
 @pytest.mark.dear
 @pytest.mark.parametrize(
     "id_",
-    ["sfl.lemma5", "sfl.lemma12", "sfl.step.eq50.corrected", "fedcom.lemmaE7.corrected"],
+    [
+        *("sfl.lemma5", "sfl.lemma12", "sfl.step.eq50.corrected", "fedcom.lemmaE7.corrected"),
+        "fedbcgd.lemma15.corrected",
+    ],
 )
 def test_what_is_varied_meets_conditions_and_assumptions(id_: str) -> None:
     paper, random = PAPERS[id_.split(".")[0]], Random(1)

@@ -180,9 +180,9 @@ def test_outside_the_assumptions_nothing_is_compared() -> None:
         (to, *_) = form_of(statement)
         (one, *_) = rounds(name, 2, 1)
         concave = replace(one.instance, H=(ONE, ((Fraction(-1, 2),),)))
-        assert list(cases(one, to)) and bool(list(cases(one._replace(instance=concave), to))) is admitted
-        assert not list(cases(one._replace(eta=Fraction(0)), to))
-        assert bool(list(cases(one._replace(eta=Fraction(100)), to))) is (name == "step.eq49")
+        assert list(cases(one, to)) and bool(list(cases(replace(one, instance=concave), to))) is admitted
+        assert not list(cases(replace(one, eta=Fraction(0)), to))
+        assert bool(list(cases(replace(one, eta=Fraction(100)), to))) is (name == "step.eq49")
         assert not list(cases(one, to, further=True))
 
 
