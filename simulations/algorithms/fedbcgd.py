@@ -43,7 +43,7 @@ from fedtheory.simulations.algorithms.base import (
 )
 from fedtheory.simulations.algorithms.fedcom import UNCOMPRESSED, encode
 from fedtheory.simulations.arrays import known_as, like, namespace
-from fedtheory.simulations.checked import Count, StepSizes, Truth, whole
+from fedtheory.simulations.checked import Count, StepSizes, Truth, brief, whole
 from fedtheory.simulations.compressors import Compressor, Identity, TopK
 from fedtheory.simulations.draws import Draw, Draws
 from fedtheory.simulations.problems import Array, Problem
@@ -54,6 +54,13 @@ Form = Literal["theory", "printed"]
 Kept = Literal["sent", "whole"]
 Server = Literal["mean", "printed", "(71)"]
 Begin = Literal["zero", "gradients"]
+
+
+def _sizes(name: str, value: Any) -> tuple[int, ...]:
+    """The sizes of blocks.  Raises ValueError unless they are a tuple or list of whole numbers >= 1."""
+    if not isinstance(value, tuple | list):
+        raise ValueError(f"{name} = {brief(value)}: expected a tuple of whole numbers >= 1")
+    return tuple(whole(f"{name}[{j}]", size) for j, size in enumerate(value))
 
 
 def parameter_blocks(d: int, N: int, sizes: tuple[int, ...] | None = None, share: int = 0) -> dict[str, slice]:
@@ -72,12 +79,7 @@ def parameter_blocks(d: int, N: int, sizes: tuple[int, ...] | None = None, share
         raise ValueError(f"N = {N} blocks, d = {d}, share = {share}: expected N <= d - share")
     if sizes is None:
         sizes = tuple(rest // N + (j < rest % N) for j in range(N))
-    elif not (
-        isinstance(sizes, tuple | list)
-        and len(sizes) == N
-        and all(isinstance(size, int | np.integer) and size >= 1 for size in sizes)
-        and sum(sizes) == rest
-    ):
+    elif len(_sizes("sizes", sizes)) != N or sum(sizes) != rest:
         raise ValueError(f"sizes = {sizes}: expected N = {N} whole numbers >= 1 with the sum d - share = {rest}")
     ends = np.cumsum(sizes).tolist()
     blocks = {f"block {j + 1}": slice(end - size, end) for j, (size, end) in enumerate(zip(sizes, ends, strict=True))}
@@ -151,7 +153,7 @@ class BlockDescent(LocalSGD):
     N: Count
     K: Count
     lam: Annotated[float, "in [0, 1)"] = 0.0
-    sizes: tuple[int, ...] | None = None
+    sizes: Annotated[tuple[int, ...], _sizes] | None = None
     share: Annotated[int, "a whole number", 0] = 0
     momentum: Momentum = "theory"
     sent: Sent = "all"

@@ -90,6 +90,7 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["bound", THEOREM, "L"], "'L' is no parameter: expected name=value"),
         (["bound", THEOREM, "L=1", "L=2"], "L is given twice"),
         (["tune", "fedcom.cond61", "L=1", "gamma=1", "tau=2", "q=1"], "is a definition: expected a bound"),
+        (["compare", THEOREM, "sfl.thm1.nonconvex"], "expected the same quantity"),
         (
             ["sharpen", "sfl.lemma4"],
             "sfl.lemma4: no proof of a sharper form has free choices; expected a theorem such as",

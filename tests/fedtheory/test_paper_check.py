@@ -22,7 +22,7 @@ from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.theory import catalogue
 from fedtheory.theory.printing import mathml
-from fedtheory.theory.statement import Evidence, Severity, Status, Verdict
+from fedtheory.theory.statement import Evidence, Form, Severity, Status, Verdict
 from fedtheory.verification import Checked, by_severity, errors, evidence, roots, seen_to_fail, verify
 
 ROOT = Path(__file__).parents[2]
@@ -143,6 +143,29 @@ def test_every_piece_of_evidence_has_been_seen_to_fail(part: int) -> None:
     assert [key for key, what in seen.items() if what is None and key not in beside] == []
 
 
+def rows_of(text: str, cells: int) -> list[str]:
+    """The ids of a table's rows by their number of cells: no stray pipe breaks a table."""
+    rows = [line for line in text.splitlines() if re.match(r"\| `[A-Za-z0-9_.]+` \|", line)]
+    return [line.split("`")[1] for line in rows if len(re.findall(r"(?<!\\)\|", line)) == cells + 1]
+
+
+def test_every_statement_has_a_row() -> None:
+    main = (ROOT / "paper_check.md").read_text()
+    in_order = {
+        paper: [s.id for form in get_args(Form) for s in catalogue.statements(paper) if s.form == form]
+        for paper in catalogue.papers()
+    }
+    assert rows_of(main, 4) == [id_ for ids in in_order.values() for id_ in ids]
+    constants, theorems = 0, 0
+    for paper, ids in in_order.items():
+        text = (ROOT / "paper_check" / f"{paper}.md").read_text()
+        assert rows_of(text, 10) == ids
+        best, in_coq = set(rows_of(text, 6)), set(rows_of(text, 5))
+        assert {*best, *in_coq} < set(ids)
+        constants, theorems = constants + len(best), theorems + len(in_coq)
+    assert constants > 100 and theorems > 200
+
+
 def test_every_link_of_the_paper_check_leads_somewhere() -> None:
     for name in texts():
         text = (ROOT / name).read_text()
@@ -152,6 +175,31 @@ def test_every_link_of_the_paper_check_leads_somewhere() -> None:
         for link in links:
             path, _, inside = link.partition("#")
             assert ((ROOT / name).parent / path).exists() if path else inside in anchors, (name, link)
+
+
+def test_counts_in_the_summary_are_those_of_the_rows() -> None:
+    text = (ROOT / "paper_check.md").read_text()
+    assert text.index("## What to know first") < text.index("## Contents") < 8_000
+    for paper in catalogue.papers().values():
+        own = text.split(f"\n## {paper.title}\n")[1].split("\n## ")[0]
+        verdicts = [status for status in Status if status is not Status.ERROR]  # no check fails
+        by_form: dict[str, list[str]] = {form: [] for form in get_args(Form)}
+        for id_, verdict in re.findall(
+            r"^\| `([A-Za-z0-9_.]+)` \|.*\| \*\*(\w+)\*\*(?:[^|]|\\\|)*\|$", own, flags=re.M
+        ):
+            by_form[catalogue.find(id_).form].append(verdict)
+        for form, found in by_form.items():
+            line = re.search(rf"^\| {form} statements \|(.*)\|$", own, flags=re.M)
+            assert (line is None) == (not found)
+            if line is not None:
+                assert [int(n) for n in line[1].split("|")] == [*(found.count(s) for s in verdicts), len(found)]
+        assert ("### Open, and why" in own) == ("open" in by_form["printed"])
+        line = re.search(rf"^\| \[{re.escape(paper.title)}\]\([^)]*\) \|(.*)\|$", text, flags=re.M)
+        assert line is not None
+        statements, refuted, *severities, different = (int(n) for n in line[1].split("|"))
+        assert (statements, refuted) == (len(by_form["printed"]), by_form["printed"].count("refuted"))
+        assert sum(severities) == refuted and different <= severities[0]
+        assert len(re.findall(r"^- \*\*`.*`fedtheory verify ", own, flags=re.M)) == refuted
 
 
 def test_the_readme_begins_with_these_counts() -> None:

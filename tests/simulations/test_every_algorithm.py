@@ -103,11 +103,18 @@ def test_a_setting_annotated_anew_keeps_its_check() -> None:
         eta: Any
         warmth: Annotated[float, "in [0, 1)"] = 0.5
 
+    @dataclass(frozen=True, eq=False)
+    class Told(Warm):
+        extra: "any number, such as 1" = 1.0  # type: ignore[valid-type]  # noqa: F722
+
     assert Warm(2, 0.1).warmth == 0.5
     with pytest.raises(ValueError, match=r"eta = -1: expected "):
         Warm(2, -1)
     with pytest.raises(ValueError, match=r"warmth = 1: expected a number in \[0, 1\)"):
         Warm(2, 0.1, warmth=1)
+    with pytest.raises(ValueError, match=r"K = 0: expected a whole number"):
+        Told(0, 0.1)
+    assert Told(2, 0.1).extra == 1
 
 
 ONE_OF = {  # settings that are words
@@ -193,6 +200,8 @@ def test_words_that_are_refused(name: str, setting: str, wrong: str, words: str)
         ("FedBCGD", {"K": 3}, "has M = 4 clients: expected N K <= M"),
         ("FedBCGD+", {"N": 3, "K": 1, "share": 7}, "N = 3 blocks, d = 9, share = 7: expected N <= d - share"),
         ("FedBCGD", {"sizes": (3, 3)}, "sizes = (3, 3): expected N = 2 whole numbers"),
+        ("FedBCGD", {"sizes": {1, 3}}, "sizes = {1, 3}: expected a tuple of whole numbers >= 1"),
+        ("FedBCGD+", {"sizes": (2.0, 2)}, "sizes[0] = 2.0: expected a whole number >= 1"),
         ("TopKFedAvg", {"k": 10}, "k = 10"),
         ("FedNova", {"tau": (2, 3)}, "tau = (2, 3): expected a number for each of the M = 4"),
         ("CyCP", {"groups": 3}, "has M = 4 clients: expected a divisor of M"),

@@ -269,9 +269,9 @@ def test_parameter_blocks() -> None:
         ((4, 2, (2, 1)), r"sizes = \(2, 1\): expected N = 2 whole numbers >= 1 with the sum d - share = 4"),
         ((4, 2, (2, 2), 1), r"with the sum d - share = 3"),
         ((4, 2, (2, 1, 1)), r"expected N = 2 whole numbers"),
-        ((4, 2, (4, 0)), r"sizes = \(4, 0\)"),
-        ((4, 2, (2.5, 1.5)), r"sizes = \(2.5, 1.5\)"),
-        ((4, 2, 4), r"sizes = 4: expected N = 2 whole numbers"),
+        ((4, 2, (4, 0)), r"sizes\[1\] = 0: expected a whole number >= 1"),
+        ((4, 2, (2.5, 1.5)), r"sizes\[0\] = 2.5: expected a whole number >= 1"),
+        ((4, 2, 4), "sizes = 4: expected a tuple of whole numbers >= 1"),
     ],
 )
 def test_blocks_that_do_not_fit(arguments: Any, said: str) -> None:

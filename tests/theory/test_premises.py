@@ -61,6 +61,14 @@ def test_without_a_property_of_the_setting(id_: str, dropped: tuple[Property, ..
     assert found.status is Status.BROKEN and "needs the property" in found.says
 
 
+def test_what_is_proved_of_the_damped_algorithm_is_not_proved_of_the_printed_one() -> None:
+    ours = catalogue.find("fedcom.thmE4.corrected")
+    printed = replace(ours, assumes=tuple(a for a in ours.assumes if a != "fedcom.asm.damped"))
+    (item,) = (e for e in evidence("fedcom") if e.statement == ours.id and e.kind == "ledger")
+    found = item.check(printed, False)
+    assert found.status is Status.BROKEN and "damped" in found.says
+
+
 @pytest.mark.parametrize(
     ("definition", "id_"),
     [
