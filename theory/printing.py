@@ -86,7 +86,8 @@ def indexed(name: str, indices: str) -> str:
 
     A name that already shows its indices stays as it is.
     """
-    if f"_{{{indices}}}" in name or name.endswith((f"_{indices}", f"^{indices}")):
+    shown = re.escape(indices)
+    if re.search(rf"_({{{shown}}}|{shown}(?![A-Za-z0-9]))", name) or name.endswith(f"^{indices}"):
         return name
     if symbol := _SYMBOL.fullmatch(name):
         return f"{symbol[1]}_{{{symbol[2]},{indices}}}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -141,6 +142,7 @@ def test_every_formula_prints(statement: Statement) -> None:
             plain(formula),
         )
         assert as_latex.count("{") == as_latex.count("}") and as_latex.count(r"\left") == as_latex.count(r"\right")
+        assert not re.search(r"_(\w|\{[^{}]*\})(\^(\w|\{[^{}]*\}))?_", as_latex), "a subscript of a subscript"
         assert as_plain.isascii()
         for raw in (
             "_tilde",
