@@ -144,7 +144,7 @@ def test_every_formula_prints(statement: Statement) -> None:
         assert as_latex.count("{") == as_latex.count("}") and as_latex.count(r"\left") == as_latex.count(r"\right")
         assert not re.search(r"_(\w|\{[^{}]*\})(\^(\w|\{[^{}]*\}))?_", as_latex), "a subscript of a subscript"
         assert as_plain.isascii()
-        for raw in [
+        for raw in (
             "_tilde",
             "_star",
             "dist2",
@@ -156,7 +156,7 @@ def test_every_formula_prints(statement: Statement) -> None:
             "Max",
             "Expectation",
             "True",
-        ]:
+        ):
             assert raw not in as_latex.replace(r"\operatorname", "") and raw not in as_unicode, raw
         assert "\\" not in as_unicode and "{" not in as_unicode
     claim = statement.claim
