@@ -65,8 +65,6 @@ def a_round_of_sfl(
             y = y - eta * (slope(m, y) + noise)
         ends.append(y)
     end = y if sequential else sum(ends) / len(ends)
-    if not sequential:
-        end = x + sum(e - x for e in ends) / len(ends)
     g, full = [slope(m, y) for m, y, *_ in steps], whole(x)[1]
     at_x, at_star = [slope(m, x) for m, *_ in steps], [slope(m, F(0)) for m, *_ in steps]
     xi = [noise for *_, noise, _ in steps]

@@ -136,7 +136,7 @@ def test_mathtext_reads_nearly_all_formulas() -> None:
                 braced = referee.BRACED.fullmatch(piece)
                 if any(mathematics(one) is None for one in (braced.groups()[:2] if braced else [piece])):
                     unread.add(s.id)
-    # Three definitions by cases, and a letter with two indices
+    # Three definitions by cases
     assert unread == {"fedbat.eq6", "fedbat.eq8", "fedbat.eq9"}
 
 
