@@ -32,7 +32,7 @@ import sympy
 
 from fedtheory.bounds.fedbat.quantities import OF_CLIENTS, OF_ENTRIES, OF_LOWEST, OF_STAR, in_numbers, steps_of
 from fedtheory.bounds.trials import claims
-from fedtheory.bounds.trials.choices import Choice, Choices, changed, fractions
+from fedtheory.bounds.trials.choices import Choice, Choices, fractions, with_values
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.enumerated import EnumeratedRun, rounds
 from fedtheory.simulations.exact.rational import Fraction
@@ -364,11 +364,11 @@ def _choices(run: EnumeratedRun, to: BinarisedForm) -> Choices:
     return {
         "steps": Choice(simple=tuple(range(1, run.steps + 1))),
         "common": Choice(simple=((),)),
-        "bend": Choice(_curvatures(to), fractions(0), deep=2, empty=True),
-        "noise": Choice(fractions(0, 1, -1, 64), fractions(0, 1), deep=3),
-        "h": Choice(_curvatures(to), fractions(1, (1, 2)), deep=2),
-        "b": Choice(_SLOPES, fractions(0, 1, -1), deep=2),
-        "w0": Choice(_STARTS, fractions(0, 1), deep=1),
+        "bend": Choice(_curvatures(to), fractions(0), depth=2, empty=True),
+        "noise": Choice(fractions(0, 1, -1, 64), fractions(0, 1), depth=3),
+        "h": Choice(_curvatures(to), fractions(1, (1, 2)), depth=2),
+        "b": Choice(_SLOPES, fractions(0, 1, -1), depth=2),
+        "w0": Choice(_STARTS, fractions(0, 1), depth=1),
         "rates": Choice(
             [_rates(*one, len(run.rates)) for one in product(_RATES, _falls(to))],
             tuple(dict.fromkeys(_rates(rate, 0, len(run.rates)) for rate in _RATES)),
@@ -377,12 +377,12 @@ def _choices(run: EnumeratedRun, to: BinarisedForm) -> Choices:
     }
 
 
-def _settled(run: EnumeratedRun, values: Mapping[str, Any], to: BinarisedForm) -> EnumeratedRun | None:
+def _completion(run: EnumeratedRun, values: Mapping[str, Any], to: BinarisedForm) -> EnumeratedRun | None:
     """The shares of fewer clients have sum 1, and nobody draws anything together with a single one."""
     p = values.get("p", run.p)
     if len(p) < run.N:
         values = {**values, "p": _parts(p), "K": run.K and min(run.K, len(p)), "common": run.common if p[1:] else ()}
-    other = changed(run, values)
+    other = with_values(run, values)
     return other if fits(other, to) else None
 
 
@@ -413,7 +413,7 @@ ROUNDS = PaperRounds(
     described=lambda run, case: f"N = {run.N}, tau = {run.tau}, step {case.place['t']}",
     searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, all outcomes enumerated",
     effort=((3, 6), (8, 40)),
-    settled=_settled,
+    completion=_completion,
 )
 
 

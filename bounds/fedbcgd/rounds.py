@@ -35,7 +35,7 @@ from fedtheory.bounds.fedbcgd.instances import LAWS, BlockRound, Matrix, Vector,
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials import claims
 from fedtheory.bounds.trials.cases import rational
-from fedtheory.bounds.trials.choices import Choice, Choices, changed, counts, fractions
+from fedtheory.bounds.trials.choices import Choice, Choices, counts, fractions, with_values
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, Tightness, ratio
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
@@ -523,22 +523,22 @@ def _choices(at: Instance, to: BlockForm) -> Choices:
         "start.bend": Choice(
             tuple(r.beta * Fraction(n, 8) for n in range(-16, 17)),
             tuple(r.beta * n for n in fractions(0, -1, (-1, 2))),
-            deep=1, alike=alike, empty=True,
+            depth=1, alike=alike, empty=True,
         ),
         "start.law": Choice(simple=(LAWS[0],)),
         "start.T": counts(6),
-        "start.x": Choice(_COORDINATES, ends, deep=1, near=True),
-        "start.v": Choice(_COORDINATES, ends, deep=1, near=True),
-        "start.b": Choice(_COORDINATES, ends, deep=2, near=True),
-        "start.points": Choice(_COORDINATES, ends, deep=2, near=True),
-        "start.H": Choice(lines if line else _planes(r.beta), simple if line else (), deep=1, alike=alike),
+        "start.x": Choice(_COORDINATES, ends, depth=1, near=True),
+        "start.v": Choice(_COORDINATES, ends, depth=1, near=True),
+        "start.b": Choice(_COORDINATES, ends, depth=2, near=True),
+        "start.points": Choice(_COORDINATES, ends, depth=2, near=True),
+        "start.H": Choice(lines if line else _planes(r.beta), simple if line else (), depth=1, alike=alike),
         "start.sigma_sq": Choice(fractions(0, (1, 16), (1, 4), 1, 4, 16), fractions(0, 1)),
         "start.lam": Choice(fractions(0, (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (7, 8)), fractions(0, (1, 2))),
         "start.eta": Choice(simple=_SIMPLE_STEPS),
     }  # fmt: skip
 
 
-def _settled(at: Instance, values: Mapping[str, Any], to: BlockForm) -> Instance | None:
+def _completion(at: Instance, values: Mapping[str, Any], to: BlockForm) -> Instance | None:
     """Curvatures right of 0 stay where those left of 0 change; a round of quadratics has the first law, and not too many
     outcomes.
     """
@@ -548,7 +548,7 @@ def _settled(at: Instance, values: Mapping[str, Any], to: BlockForm) -> Instance
         values = {**values, "start.bend": bend}
     if not values.get("start.bend", r.bend):
         values = {**values, "start.law": LAWS[0]}
-    other = changed(at, values)
+    other = with_values(at, values)
     return None if other.start.bend and _outcomes(other.start) > max(_MOST, _outcomes(r)) else other
 
 
@@ -598,7 +598,7 @@ ROUNDS = PaperRounds(
     searched=FAMILY,
     effort=((3, 80), (10, 600)),
     tightness=_tightness,
-    settled=_settled,
+    completion=_completion,
     step="start.eta",
     largest=_largest_of,
 )

@@ -36,7 +36,7 @@ from fedtheory.bounds.fedcom import instances
 from fedtheory.bounds.fedcom.instances import FedCOMGATERun, compression_gap
 from fedtheory.bounds.quantities import Values
 from fedtheory.bounds.trials import claims
-from fedtheory.bounds.trials.choices import Choice, Choices, changed, counts, fractions
+from fedtheory.bounds.trials.choices import Choice, Choices, counts, fractions, with_values
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds, searchable
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory import catalogue
@@ -428,10 +428,10 @@ def _choices(run: FedCOMGATERun, to: CompressedForm) -> Choices:
     simple, alike = fractions(0, 1, -1), not to.tracks
     return {
         "R": Choice(simple=tuple(range(1, run.R + 1))),
-        "bend": Choice(tuple(Fraction(n, 8) for n in range(-16, 17)), simple, deep=1, alike=alike, empty=True),
+        "bend": Choice(tuple(Fraction(n, 8) for n in range(-16, 17)), simple, depth=1, alike=alike, empty=True),
         "tau": counts(12 if "drift" in to.symbols else 6),
-        "b": Choice(tuple(Fraction(n, 4) for n in range(-12, 13)), simple, deep=1, alike=alike),
-        "h": Choice(tuple(Fraction(n, 8) for n in range(-8, 9)), simple, deep=1, alike=alike),
+        "b": Choice(tuple(Fraction(n, 4) for n in range(-12, 13)), simple, depth=1, alike=alike),
+        "h": Choice(tuple(Fraction(n, 8) for n in range(-8, 9)), simple, depth=1, alike=alike),
         "sigma_sq": Choice(fractions(0, (1, 16), (1, 4), 1, 4, 16, 64), fractions(0, 1)),
         "w0": Choice(tuple(Fraction(n, 4) for n in range(-16, 17)), fractions(0, 1)),
         "q": Choice(fractions(0, (1, 4), (1, 2), 1, 2, 3, 8), fractions(0, 1, 2, 3)),
@@ -440,9 +440,9 @@ def _choices(run: FedCOMGATERun, to: CompressedForm) -> Choices:
     }
 
 
-def _settled(run: FedCOMGATERun, values: Mapping[str, Any], to: CompressedForm) -> FedCOMGATERun | None:
+def _completion(run: FedCOMGATERun, values: Mapping[str, Any], to: CompressedForm) -> FedCOMGATERun | None:
     """The run is damped as before, has not too many outcomes, and a shared coin of FedCOM has several clients."""
-    other = changed(run, values)
+    other = with_values(run, values)
     if to.damped and run.alpha == 1 / (1 + run.q):
         other = replace(other, alpha=1 / (1 + other.q))
     alone = other.m < run.m and other.shared and not other.alpha
@@ -481,7 +481,7 @@ ROUNDS = PaperRounds(
     described=lambda run, case: f"m = {run.m}, tau = {run.tau}, round {case.place['r']}",
     searched=FAMILY,
     effort=((2, 60), (6, 300)),
-    settled=_settled,
+    completion=_completion,
     step="eta",
     largest=lambda run, to: largest_step(run, to) if fits(run, to) else None,
 )

@@ -23,7 +23,7 @@ from sympy.core.relational import Relational
 
 from fedtheory.bounds.sfl.quantities import OF_STEPS, PARALLEL, QUANTITIES, SEQUENTIAL, of_step
 from fedtheory.bounds.trials import claims
-from fedtheory.bounds.trials.choices import Choice, Choices, balanced, changed, counts, fractions
+from fedtheory.bounds.trials.choices import Choice, Choices, counts, fractions, keep_sum, with_values
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.exact.rational import Fraction
@@ -414,26 +414,26 @@ def _choices(round: RoundInstance, to: RoundForm) -> Choices:
         "instance.law": Choice(simple=(LAWS[0],)),
         "instance.K": counts(6),
         "instance.S": counts(instance.M) if one else Choice(),
-        "instance.bend": Choice(_eighths(-8, 8), fractions(0, (-3, 4)), deep=1, empty=True),
-        "instance.b": Choice(_eighths(-16, 16), fractions(0, 1, -1), deep=2),
+        "instance.bend": Choice(_eighths(-8, 8), fractions(0, (-3, 4)), depth=1, empty=True),
+        "instance.b": Choice(_eighths(-16, 16), fractions(0, 1, -1), depth=2),
         "instance.sigma_sq": Choice(fractions(0, (1, 16), (1, 4), 1, 4), fractions(0, 1)),
-        "instance.x": Choice(_eighths(-16, 16), fractions(0, 1, -1), deep=1),
+        "instance.x": Choice(_eighths(-16, 16), fractions(0, 1, -1), depth=1),
         "eta": Choice(simple=tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))),
     }
     if one:
-        found["instance.H"] = Choice(_eighths(-7, 8), fractions(1, 0, (1, 2), (-1, 2)), deep=3)
+        found["instance.H"] = Choice(_eighths(-7, 8), fractions(1, 0, (1, 2), (-1, 2)), depth=3)
     if round.beta is not None:
         found["beta"] = Choice(fractions(0, (1, 8), (1, 4), (1, 2), 1, (3, 2), 2, 4, 8), _BETAS)
     return found
 
 
-def _settled(round: RoundInstance, values: Mapping[str, Any], _: RoundForm) -> RoundInstance | None:
+def _completion(round: RoundInstance, values: Mapping[str, Any], _: RoundForm) -> RoundInstance | None:
     """The slopes of all clients go on to have sum 0, and a round has not too many outcomes."""
     old, new = round.instance.b, values.get("instance.b", ())
     if len(new) == len(old):
-        columns = [balanced(*both) for both in zip(zip(*old, strict=True), zip(*new, strict=True), strict=True)]
+        columns = [keep_sum(*both) for both in zip(zip(*old, strict=True), zip(*new, strict=True), strict=True)]
         values = {**values, "instance.b": tuple(zip(*columns, strict=True))}
-    other = changed(round, values)
+    other = with_values(round, values)
     instance = other.instance
     most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
     independent = instance.law != "one order"
@@ -475,7 +475,7 @@ ROUNDS = PaperRounds(
     described=_described,
     searched=FAMILY,
     effort=((3, 80), (8, 300)),
-    settled=_settled,
+    completion=_completion,
     step="eta",
     largest=_largest,
 )

@@ -26,7 +26,7 @@ class Choice:
 
     grid    a change takes one of these; none: a search does not change the field
     simple  values from simple to complicated; a value that is none of them is more complicated than all
-    deep    how many indices an entry has: 0 for the field itself
+    depth   how many indices an entry has: 0 for the field itself
     near    whether half of the changes go 1/16 up or down from the old value, so that a search can converge
     alike   whether a change is one of all clients, the first index
     empty   whether () is simpler than all other values of the field
@@ -34,14 +34,14 @@ class Choice:
 
     grid: Sequence[Any] = ()
     simple: tuple[Any, ...] = ()
-    deep: int = 0
+    depth: int = 0
     near: bool = False
     alike: bool = False
     empty: bool = False
 
-    def drawn(self, old: Any, random: Random) -> Any:
+    def draw(self, old: Any, random: Random) -> Any:
         """The field with one entry changed."""
-        path = random.choice(list(_paths(old, self.deep)))
+        path = random.choice(list(_paths(old, self.depth)))
         if self.near and random.random() < 0.5:
             new = _entry(old, path) + random.choice((-1, 1)) * _NEAR
         else:
@@ -52,7 +52,7 @@ class Choice:
         """The field with one entry simpler, or this entry of all clients, the simplest first."""
         if self.empty and old:
             yield ()
-        for path in _paths(old, self.deep):
+        for path in _paths(old, self.depth):
             for new in self.simple[: self._place(_entry(old, path))]:
                 yield _put(old, path, new)
                 if path:
@@ -60,7 +60,7 @@ class Choice:
 
     def length(self, old: Any) -> int:
         """How complicated the field is."""
-        return sum(1 + self._place(_entry(old, path)) for path in _paths(old, self.deep))
+        return sum(1 + self._place(_entry(old, path)) for path in _paths(old, self.depth))
 
     def _place(self, value: Any) -> int:
         return self.simple.index(value) if value in self.simple else len(self.simple)
@@ -80,7 +80,7 @@ def fractions(*values: int | tuple[int, int]) -> tuple[Fraction, ...]:
     return tuple(Fraction(*v) if isinstance(v, tuple) else Fraction(v) for v in values)
 
 
-def changed(instance: Instance, values: Mapping[str, Any]) -> Instance:
+def with_values(instance: Instance, values: Mapping[str, Any]) -> Instance:
     """The instance with other values of fields."""
     inner: dict[str, dict[str, Any]] = {}
     own: dict[str, Any] = {}
@@ -90,7 +90,7 @@ def changed(instance: Instance, values: Mapping[str, Any]) -> Instance:
             inner.setdefault(head, {})[tail] = value
         else:
             own[head] = value
-    own |= {head: changed(getattr(instance, head), rest) for head, rest in inner.items()}
+    own |= {head: with_values(getattr(instance, head), rest) for head, rest in inner.items()}
     return replace(instance, **own)  # type: ignore[type-var]
 
 
@@ -98,25 +98,25 @@ def one_less(instance: Any, axes: Sequence[Axis]) -> Iterator[dict[str, Any]]:
     """The values of fields without one client, or whatever else an axis counts."""
     for axis in axes:
         fields = {name: attrgetter(name)(instance) for name in axis}
-        (first, deep), *_ = axis.items()
-        for i in range(_count(fields[first], deep) if _count(fields[first], deep) > 1 else 0):
+        (first, depth), *_ = axis.items()
+        for i in range(_count(fields[first], depth) if _count(fields[first], depth) > 1 else 0):
             yield {name: _without(value, i, axis[name]) for name, value in fields.items()}
 
 
-def _count(value: Any, deep: int) -> int:
-    return len(value) if not deep else _count(value[0], deep - 1)
+def _count(value: Any, depth: int) -> int:
+    return len(value) if not depth else _count(value[0], depth - 1)
 
 
-def _without(value: Any, i: int, deep: int) -> Any:
-    return (*value[:i], *value[i + 1 :]) if not deep else tuple(_without(one, i, deep - 1) for one in value)
+def _without(value: Any, i: int, depth: int) -> Any:
+    return (*value[:i], *value[i + 1 :]) if not depth else tuple(_without(one, i, depth - 1) for one in value)
 
 
-def _paths(value: Any, deep: int) -> Iterator[Path]:
-    if not deep:
+def _paths(value: Any, depth: int) -> Iterator[Path]:
+    if not depth:
         yield ()
         return
     for i, one in enumerate(value):
-        yield from ((i, *rest) for rest in _paths(one, deep - 1))
+        yield from ((i, *rest) for rest in _paths(one, depth - 1))
 
 
 def _entry(value: Any, path: Path) -> Any:
@@ -133,7 +133,7 @@ def _everywhere(value: Any, path: Path, new: Any) -> Any:
     return tuple(_put(one, path[1:], new) for one in value) if path else new
 
 
-def balanced(old: Sequence[Fraction], new: Sequence[Fraction]) -> tuple[Fraction, ...]:
+def keep_sum(old: Sequence[Fraction], new: Sequence[Fraction]) -> tuple[Fraction, ...]:
     """The new numbers, with the first that is not changed set so that the sum stays; as they are if there is none."""
     rest = sum(new, Fraction(0)) - sum(old, Fraction(0))
     same = [i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a == b]

@@ -19,7 +19,7 @@ from typing import Any, cast
 import numpy as np
 
 from fedtheory.bounds.quantities import Quantity
-from fedtheory.bounds.trials.choices import Choice, Choices, balanced, changed, fractions
+from fedtheory.bounds.trials.choices import Choice, Choices, fractions, keep_sum, with_values
 from fedtheory.bounds.trials.claims import SQUARED, balance, condition, inequalities
 from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.bounds.worst_cases import CONVEX, STEPS, letters_of_settings, readable
@@ -127,7 +127,7 @@ class OwnRounds:
     def search(self) -> PaperRounds[OwnInstance, OwnForm]:
         """The search, ready to use as a check."""
         return PaperRounds(
-            forms=self.forms, family=self.family, cases=self.cases, choices=self.choices, settled=self.settled,
+            forms=self.forms, family=self.family, cases=self.cases, choices=self.choices, completion=self.completion,
             axes=(), witness=self.witness, described=self.described, effort=((4, 30), (12, 200)),
             searched="first rounds of up to 3 clients on the line, up to 5 local steps, quadratic and with one bend",
         )  # fmt: skip
@@ -261,18 +261,18 @@ class OwnRounds:
         return {
             "sigma": Choice(sizes if r.sigma else (), fractions(0, 1)),
             "law": Choice(simple=to.laws),
-            "bend": Choice(simple=fractions(0), deep=1, empty=True),
-            "b": Choice(either, fractions(0, 1, -1), deep=1),
+            "bend": Choice(simple=fractions(0), depth=1, empty=True),
+            "b": Choice(either, fractions(0, 1, -1), depth=1),
             "K": Choice(simple=tuple(range(1, r.K + 1))),
             "share": Choice(parts, (_ONE,)),
-            "h": Choice((*parts, *([] if to.convex else (-p for p in parts))), fractions(1, (1, 2)), deep=1),
+            "h": Choice((*parts, *([] if to.convex else (-p for p in parts))), fractions(1, (1, 2)), depth=1),
             "x": Choice((*either, Fraction(0)), fractions(0, 1)),
         }
 
-    def settled(self, r: OwnInstance, values: Mapping[str, Any], to: OwnForm) -> OwnInstance | None:
+    def completion(self, r: OwnInstance, values: Mapping[str, Any], to: OwnForm) -> OwnInstance | None:
         """The slopes of all clients go on to have sum 0."""
-        other = changed(r, values)
-        other = replace(other, b=balanced(r.b, other.b))
+        other = with_values(r, values)
+        other = replace(other, b=keep_sum(r.b, other.b))
         return other if not sum(other.b) else None
 
     def witness(self, r: OwnInstance, to: OwnForm) -> dict[str, Any]:

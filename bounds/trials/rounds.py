@@ -20,7 +20,7 @@ from operator import attrgetter
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from fedtheory.bounds.trials.choices import Axis, Choices, changed, fractions, one_less
+from fedtheory.bounds.trials.choices import Axis, Choices, fractions, one_less, with_values
 from fedtheory.bounds.trials.claims import Balance, Inequality, NumericCondition, not_assumed, symbols_of
 from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.theory.statement import NO_CLAIM, Bound, Relations, Statement, Status, Verdict
@@ -91,8 +91,7 @@ class PaperRounds(Generic[Instance, OfPaper]):
                conditions and assumptions
     choices    the values that the fields of an instance can get
     axes       what can be left out, such as a client
-    settled    the instance with new values of fields, and with what follows from them; None, or a ValueError, where there is
-               none
+    completion the instance with new values of fields, and with what follows from them; None, or a ValueError, for none
     witness    all that a person needs to recompute an instance
     described  the counts of an instance, in a few words
     searched   a description of the family
@@ -107,7 +106,7 @@ class PaperRounds(Generic[Instance, OfPaper]):
     cases: Callable[[Instance, OfPaper, bool], Iterable[Occurrence]]
     choices: Callable[[Instance, OfPaper], Choices]
     axes: tuple[Axis, ...]
-    settled: Callable[[Instance, Mapping[str, Any], OfPaper], Instance | None]
+    completion: Callable[[Instance, Mapping[str, Any], OfPaper], Instance | None]
     witness: Callable[[Instance, OfPaper], Mapping[str, Any]]
     described: Callable[[Instance, Occurrence], str]
     searched: str
@@ -163,19 +162,19 @@ class PaperRounds(Generic[Instance, OfPaper]):
         balances = (case.balance for case in self.cases(instance, form, False))
         return max(balances, key=self.tightness, default=None)
 
-    def varied(self, at: Instance, form: OfPaper, random: Random) -> Instance | None:
+    def variation(self, at: Instance, form: OfPaper, random: Random) -> Instance | None:
         """An instance that differs in one or two entries, or in the step's share of the largest one; None for none."""
         choices = self.choices(at, form)
-        names = [name for name, one in choices.items() if one.grid and (not one.deep or attrgetter(name)(at))]
+        names = [name for name, one in choices.items() if one.grid and (not one.depth or attrgetter(name)(at))]
         chosen = random.sample([*names, *filter(None, [self.step])], random.choice((1, 1, 2)))
-        other = self._with(at, {n: choices[n].drawn(attrgetter(n)(at), random) for n in chosen if n != self.step}, form)
+        other = self._with(at, {n: choices[n].draw(attrgetter(n)(at), random) for n in chosen if n != self.step}, form)
         if other is None or not self.step:
             return other
         before, after = self.largest(at, form), self.largest(other, form)
         if before is None or after is None:
             return None
         share = random.choice(_SHARES) if self.step in chosen else attrgetter(self.step)(at) / before
-        return changed(other, {self.step: share * after})
+        return with_values(other, {self.step: share * after})
 
     def simpler(self, at: Instance, form: OfPaper) -> Iterator[Instance]:
         """Instances with one thing left out or one entry simpler, the simplest first; each is shorter than this one."""
@@ -191,7 +190,7 @@ class PaperRounds(Generic[Instance, OfPaper]):
 
     def _with(self, at: Instance, values: Mapping[str, Any], form: OfPaper) -> Instance | None:
         try:
-            return self.settled(at, values, form)
+            return self.completion(at, values, form)
         except ValueError:  # no instance has these values
             return None
 
@@ -199,7 +198,7 @@ class PaperRounds(Generic[Instance, OfPaper]):
         """The tightest instance after random changes, each kept if the instance is no less tight."""
         random = Random(0)
         for _ in range(changes):
-            other = self.varied(at, form, random)
+            other = self.variation(at, form, random)
             balance = None if other is None else self.tightest(other, form)
             if other is not None and balance is not None and self.tightness(balance) >= self.tightness(found):
                 at, found = other, balance

@@ -201,7 +201,7 @@ def test_what_is_varied_meets_conditions_and_assumptions(id_: str) -> None:
     paper, random = PAPERS[id_.split(".")[0]], Random(1)
     (to, *_) = paper.form_of(catalogue.find(id_))
     family = [one for one in paper.ROUNDS.family(to, False) if list(paper.cases(one, to))]
-    other = [paper.ROUNDS.varied(one, to, random) for one in family]
+    other = [paper.ROUNDS.variation(one, to, random) for one in family]
     changed = [one for one in other if one is not None and one not in family]
     assert len(changed) > len(family) / 4 and all(list(paper.cases(one, to)) for one in changed)
 
