@@ -252,7 +252,7 @@ def _checks(kind: type) -> list[tuple[str, bool, Callable[[str, Any], Any]]]:
                 raise
         for name, hint in hints.items():
             several = get_args(hint) if NoneType in get_args(hint) else (hint,)
-            own = [kind for kind in several if kind is not NoneType]
+            own = [part for part in several if part is not NoneType]
             if len(own) == 1 and (check := _check_of(own[0])) is not None:
                 found[name] = (name, len(several) > 1, check)
     return [found[field.name] for field in fields(kind) if field.name in found]

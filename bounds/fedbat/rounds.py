@@ -378,7 +378,7 @@ def _choices(run: EnumeratedRun, to: BinarisedForm) -> Choices:
 
 
 def _completion(run: EnumeratedRun, values: Mapping[str, Any], to: BinarisedForm) -> EnumeratedRun | None:
-    """The shares of fewer clients have sum 1, and nobody draws anything together with a single one."""
+    """With fewer clients the shares have sum 1 again; a single client draws nothing together with others."""
     p = values.get("p", run.p)
     if len(p) < run.N:
         values = {**values, "p": _parts(p), "K": run.K and min(run.K, len(p)), "common": run.common if p[1:] else ()}

@@ -539,9 +539,7 @@ def _choices(at: Instance, to: BlockForm) -> Choices:
 
 
 def _completion(at: Instance, values: Mapping[str, Any], to: BlockForm) -> Instance | None:
-    """Curvatures right of 0 stay where those left of 0 change; a round of quadratics has the first law, and not too many
-    outcomes.
-    """
+    """Curvatures right of 0 stay where those left of 0 change; only rounds with bends, of few outcomes, have other laws."""
     r, H = at.start, values.get("start.H", ())
     if r.bend and H and "start.bend" not in values:
         bend = tuple(right - left for right, ((left,),) in zip(r.right, H, strict=True))

@@ -204,7 +204,6 @@ def replayed(run: FedCOMGATERun, noises: np.ndarray, coins: np.ndarray) -> list[
     return rounds
 
 
-_NO_BEND = {name: run for name, run in RUNS.items() if run.m * run.tau * run.R < 9}
 _BENT = {
     "bent, common noise": a_run((1, HALF), (1, -2), 1, 1, 1, True, 2, 2, law="shared", bend=(-HALF, F(1))),
     "bent": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 1, bend=(-HALF, F(1))),
@@ -214,7 +213,7 @@ _BENT = {
 
 
 @pytest.mark.dear
-@pytest.mark.parametrize("run", [pytest.param(run, id=name) for name, run in (_NO_BEND | _BENT).items()])
+@pytest.mark.parametrize("run", [pytest.param(run, id=name) for name, run in (RUNS | _BENT).items()])
 def test_fedcom(run: FedCOMGATERun) -> None:
     tried = [(chance, replayed(run, noises, coins)) for chance, noises, coins in outcomes(run)]
     brute = [expected((chance, several[r]) for chance, several in tried) for r in range(run.R)]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from operator import attrgetter
 from random import Random
 from types import ModuleType
 from typing import Any
@@ -204,6 +205,18 @@ def test_what_is_varied_meets_conditions_and_assumptions(id_: str) -> None:
     other = [paper.ROUNDS.variation(one, to, random) for one in family]
     changed = [one for one in other if one is not None and one not in family]
     assert len(changed) > len(family) / 4 and all(list(paper.cases(one, to)) for one in changed)
+
+
+LESS = {"sfl.lemma5": "instance.M", "fedcom.lemmaE7": "m", "fedbcgd.lemma6": "start.M", "fedbat.lemma4": "N"}
+
+
+@pytest.mark.parametrize("id_", LESS)
+def test_an_instance_can_lose_a_client(id_: str) -> None:
+    """Values that no instance has are left out, so a wrong axis would not be seen."""
+    paper, count = PAPERS[id_.split(".")[0]], attrgetter(LESS[id_])
+    (to, *_) = paper.form_of(catalogue.find(id_))
+    several = [one for one in paper.ROUNDS.family(to, False) if count(one) > 1][:60]
+    assert any(count(less) == count(one) - 1 for one in several for less in paper.ROUNDS.simpler(one, to))
 
 
 def test_outside_the_conditions_nothing_is_compared() -> None:

@@ -188,9 +188,8 @@ def test_a_round_of_fedbcgd_has_its_expectation(r: BlockRound) -> None:
 
 
 def test_noise_of_two_values_needs_a_rational_sigma() -> None:
-    one, zero = F(1), F(0)
     with pytest.raises(ValueError, match="square of a fraction"):
-        of_sfl([[[one]]], [[zero]], [one], K=1, S=1, eta=one, sigma2=F(2), sequential=True, bend=(one,))
+        of_sfl([[[F(1)]]], [[F(0)]], [F(1)], K=1, S=1, eta=F(1), sigma2=F(2), sequential=True, bend=(F(1),))
 
 
 def test_the_start_of_fedcom() -> None:
