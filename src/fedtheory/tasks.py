@@ -201,7 +201,8 @@ def _here(tasks: Sequence[Task], results: dict[Task, Any], besides: dict[int, fl
     written = {name for name, package in plugins.packages().items() if not package}  # only this process has them
     elsewhere = len(tasks) > _FEW or any(task.long for task in tasks)
     if elsewhere and cpu_count() > 1 and not any(task.paper in written for task in tasks):
-        yield from _Workers(list(tasks), results, besides).done()
+        long_first = sorted(tasks, key=lambda task: not task.long)  # so that no core waits for one at the end
+        yield from _Workers(long_first, results, besides).done()
         return
     for task in tasks:
         result, seconds, files = _call(task.work, _arguments(task, results), None)
@@ -378,11 +379,11 @@ class _Workers:
         return next((t for t in self.waiting if t.paper == paper and self._ready(t)), None)
 
     def _next(self) -> Task | None:
-        """The next task of the paper that has most tasks for each worker."""
+        """The next task of the paper that has most tasks for each worker; of a paper with a long one first."""
         ready = [t for t in self.waiting if self._ready(t)]
         left = Counter(t.paper for t in ready)
         share = {paper: n / (1 + sum(w.paper == paper for w in self.workers)) for paper, n in left.items()}
-        return max(ready, key=lambda t: share[t.paper], default=None)
+        return max(ready, key=lambda t: (t.long, share[t.paper]), default=None)
 
     def _again(self, task: Task, worker: _Worker) -> None:
         """Do a task again whose worker has died.  Raises ChildProcessError if that happened before."""

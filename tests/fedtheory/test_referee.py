@@ -14,7 +14,7 @@ from pypdf import PdfReader
 
 from fedtheory.report import Report
 from fedtheory.site import referee
-from fedtheory.site.build import PaperView, page, parts, report_pdf, report_values, view
+from fedtheory.site.build import PaperView, page, parts, pdf_source, report_values, view
 from fedtheory.site.referee import Box, Document, PageLine, broken, mathematics, pages
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Evidence, Status, Verdict
@@ -52,7 +52,7 @@ def values(checked: list[Checked]) -> dict[str, Any]:
 
 @cache
 def content(paper: str) -> bytes:
-    return report_pdf(values(planted(paper)))
+    return referee.pdf(*pdf_source(values(planted(paper))))
 
 
 @cache
@@ -95,8 +95,8 @@ def test_a_listing_is_there_line_by_line() -> None:
 
 
 def test_the_same_verdicts_are_the_same_file_and_others_are_not() -> None:
-    assert report_pdf(values(planted("sfl"))) == content("sfl") and b"CreationDate" not in content("sfl")
-    other = text_of(report_pdf(values(planted("sfl", "two clients, 2 above 1"))))
+    assert referee.pdf(*pdf_source(values(planted("sfl")))) == content("sfl") and b"CreationDate" not in content("sfl")
+    other = text_of(referee.pdf(*pdf_source(values(planted("sfl", "two clients, 2 above 1")))))
     assert "two clients, 2 above 1" in other and "two clients, 2 above 1" not in text("sfl")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -157,17 +158,20 @@ def contents(
         "citation": downloads.citation(),
     }
     pages = {"index.html": page("index.html", **common, **first, views=gravest_first(views))}
-    reports: dict[str, bytes] = {}
-    for paper in papers:
-        pages[f"{paper.paper.name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
-        for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
-            around: dict[str, Any] = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
-            around["pictured"] = v.statement.id in paper.graph
-            pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
-        values = common | {"paper": paper, **report_values(paper, by_id)}
-        pages[f"{paper.paper.name}.report.html"] = page("report.html", **values)
-        reports[f"{paper.paper.name}.report.pdf"] = report_pdf(values)
-        pages[f"graph_{paper.paper.name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
+    reports = {p.paper.name: common | {"paper": p, **report_values(p, by_id)} for p in papers}
+    pdfs = [_pdf_task(values, alone=len(papers) == 1) for values in reports.values()]
+    with ThreadPoolExecutor(max_workers=1) as beside_pages:  # to set formulas takes as long as to write all pages
+        printed = beside_pages.submit((workshop or Workshop()).do, pdfs, progress)
+        for paper in papers:
+            name = paper.paper.name
+            pages[f"{name}.html"] = page("paper.html", **common | {"kinds": kinds(paper.views)}, paper=paper)
+            for before, v, after in zip([None, *paper.views], paper.views, [*paper.views[1:], None], strict=False):
+                around: dict[str, Any] = {"before": before, "v": v, "after": after, "corrected": _instead(v, by_id)}
+                around["pictured"] = v.statement.id in paper.graph
+                pages[search.address(v.statement.id)] = page("statement.html", **common, **around)
+            pages[f"{name}.report.html"] = page("report.html", **reports[name])
+            pages[f"graph_{name}.html"] = page("graph.html", **common, paper=paper, picture=paper.graph)
+    files: dict[str, bytes] = {f"{name}.report.pdf": pdf for name, pdf in zip(reports, printed.result(), strict=True)}
     pages["explorer.html"] = page("explorer.html", **common)
     if common["sharper"]:
         pages["sharper.html"] = page("sharper.html", **common, titles={p.paper.name: p.paper.title for p in papers})
@@ -177,14 +181,14 @@ def contents(
         pages["networks.html"] = page("networks.html", **common, **_networks())
     pages["shelf.html"] = page("shelf.html", **common, shelf=shelf.results())
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
-    assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
-    assets["assets/index.js"] = search.index(checked).encode()
-    assets["assets/bounds.js"] = formulas.lean(explorer_data(checked, full, progress, workshop)).encode()
+    files |= {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
+    files["assets/index.js"] = search.index(checked).encode()
+    files["assets/bounds.js"] = formulas.lean(explorer_data(checked, full, progress, workshop)).encode()
     for name in shown:
         pictured = {end: content for end, content in figures[name].items() if end not in ("csv", "html")}
-        assets |= {f"figures/{name}.{end}": content for end, content in pictured.items()}
-        assets[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
-    whole = {name: formulas.lean(text).encode() for name, text in pages.items()} | reports | assets
+        files |= {f"figures/{name}.{end}": content for end, content in pictured.items()}
+        files[f"figures/{name}.csv.zip"] = downloads.archive(f"{name}.csv", figures[name]["csv"])
+    whole = {name: formulas.lean(text).encode() for name, text in pages.items()} | files
     return whole | {"verdicts.json": downloads.verdicts(checked).encode()}
 
 
@@ -211,10 +215,15 @@ def report_values(paper: PaperView, by_id: Mapping[str, View]) -> dict[str, Any]
     }
 
 
-def report_pdf(values: Mapping[str, Any]) -> bytes:
-    """The page of a report as PDF; `values` are those of the page."""
+def pdf_source(values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """What `referee.pdf` makes a report of: page, title and footer; `values` are those of the page."""
     title = f"Report on {values['paper'].paper.title}"
-    return referee.pdf(page("report.html", in_latex=True, **values), title, f"fedtheory {values['version']}")
+    return page("report.html", in_latex=True, **values), title, f"fedtheory {values['version']}"
+
+
+def _pdf_task(values: Mapping[str, Any], alone: bool) -> Task:
+    """Make a report a PDF; in a worker, unless it is the only one."""
+    return Task("writing reports", "several papers", "report", referee.pdf, pdf_source(values), long=not alone)
 
 
 def _networks() -> dict[str, Any]:
