@@ -31,7 +31,7 @@ Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 # ------------------------------------------------------------------------------------------------- vectors in numbers
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)  # not frozen: a search makes millions, each in half the time
 class RandomVector:
     """A random vector in d coordinates, in n columns: values (d, n), whose products have the weights (n,).
 
