@@ -48,7 +48,7 @@ class Outcomes:
         return Outcomes(self.chances[past] * chance, past, self, self.depth + 1), branch
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class DrawnVector(RandomVector):
     """A random vector; its weights are `Outcomes`, and a constant has a single column."""
 
