@@ -285,6 +285,7 @@ _READABLE = (
 )
 
 
+@cache
 def latex(paper: str, expression: sympy.Basic) -> str:
     """LaTeX in the paper's own symbols."""
     return _latex_printer(paper).doprint(expression)
