@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from io import BytesIO
@@ -128,16 +128,16 @@ def test_nothing_leaves_the_page_and_every_character_is_in_its_font(paper: str, 
                 assert all(ord(c) in document.loaded(t.font).cmap for c in t.text), t
 
 
-def test_mathtext_reads_nearly_all_formulas() -> None:
-    unread = set()
-    for s in catalogue.statements():
+def test_mathtext_reads_nearly_all_formulas(some: Callable[[Sequence[Any], int], Sequence[Any]]) -> None:
+    unread, chosen = set(), some(catalogue.statements(), 3)
+    for s in chosen:
         for part in (p for claim in (s.claim, *s.also) for p in parts(claim, s.paper) if p.kind == "formula"):
             for piece in part.content:
                 braced = referee.BRACED.fullmatch(piece)
                 if any(mathematics(one) is None for one in (braced.groups()[:2] if braced else [piece])):
                     unread.add(s.id)
     # Three definitions by cases
-    assert unread == {"fedbat.eq6", "fedbat.eq8", "fedbat.eq9"}
+    assert unread == {"fedbat.eq6", "fedbat.eq8", "fedbat.eq9"} & {s.id for s in chosen}
 
 
 def shown(box: Box) -> str:
