@@ -10,8 +10,9 @@ the minimum, x^0 = 0, the model is moved by
 
 and by a sample: of two clients, x^2/2 + x and x^2/2 - x, always the first.  In other runs every term of a bound counts: two
 of four clients, x^2/2 + 2 x or x^2/2 - 2 x, take three steps with gradient errors +-1, and the server has momentum.  They
-come with G = 2, and with G = 0, as if the clients were alike.  Last, f(x) = 64 x^2, with beta = 1 all the same.  A statement
-is tested on all runs that it does not exclude.  Every sum is finite, and every number a fraction.
+come with G = 2, and with G = 0, as if the clients were alike.  Without noise, fifty clients start at x^0 = 1, with strong
+momentum.  Last, f(x) = 64 x^2, with beta = 1 all the same.  A statement is tested on all runs that it does not exclude.
+Every sum is finite, and every number a fraction.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class Start:
     @property
     def spread(self) -> Fraction:
         """The variance of the mean slope of a uniform sample, drawn without replacement."""
+        if self.sampled == self.clients:
+            return _ZERO
         return Fraction(self.slope**2 * (self.clients - self.sampled), self.sampled * (self.clients - 1))
 
 
@@ -103,6 +106,16 @@ STARTS = (
     Start("two of four clients, G = 0", (Property.DISSIMILARITY,), False, **_TWO_OF_FOUR),
     Start("f(x) = 64 x^2", _SMOOTH, False, curvature=128, x=_ONE),
     Start("x^0 = 1", (), False, x=_ONE, lam=_HALF),
+    Start(
+        "fifty clients, alpha = 20",
+        (),
+        False,
+        clients=50,
+        sampled=50,
+        x=_ONE,
+        lam=Fraction(19, 20),
+        eta_tilde=Fraction(1, 16),
+    ),  # fmt: skip
     Start("v^0 = 1", (Property.AT_REST,), False, lam=_HALF, v=_ONE),
     Start("f(x) = 64 x^2", _SMOOTH, True, curvature=128, x=_ONE),
     Start("x^0 = 1", (), True, x=_ONE, lam=_HALF),
@@ -215,6 +228,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
         witness = {
             "f_i": start.function, "x^0": str(start.x), "M": start.clients,
             "K": start.sampled, "N": 1, "T": start.steps, "lam": str(start.lam), "eta_tilde": str(start.eta_tilde),
+            "R": symbols(statement, start)["R"],
             "what": start.says, "relation": says, "left": f"{float(left):.12g}", "right": f"{float(right):.12g}",
         }  # fmt: skip
         return Verdict(Status.REFUTED, f"{numbers}, from fractions", witness=witness)
