@@ -22,7 +22,7 @@ import sympy
 
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.worst_cases import MEAN
-from fedtheory.simulations.exact.trace import Trace, trace
+from fedtheory.simulations.exact.trace import Trace, refuse_coordinates, trace
 from fedtheory.theory import catalogue, inequalities
 from fedtheory.theory.proofs.parametric import follows
 from fedtheory.theory.properties import Property
@@ -149,6 +149,7 @@ class _Model:
         steps = {name: 1 for name in self.settings if name in worst_cases.STEPS}
         others = {name: s for name, s in self.settings.items() if name not in worst_cases.STEPS}
         algorithm = copy(self.algorithm(eta=1.0, **steps, **dict.fromkeys(others, 0.5)))
+        refuse_coordinates(algorithm)
         for name, symbol in others.items():
             object.__setattr__(algorithm, name, symbol)
         clients = range(at.M)
@@ -189,7 +190,19 @@ class _Model:
         for odds, coin in tosses:
             functions = [at.function(m) for m in clients]
             coded = coder if compresses else None
-            yield odds, trace(algorithm, functions, x, ZERO, eta, list(clients), noise, memory, 0, coin, coded)
+            found = trace(algorithm, functions, x, ZERO, eta, list(clients), noise, memory, None, coin, coded)
+            self._refuse_other_memories(found)
+            yield odds, found
+
+    def _refuse_other_memories(self, t: Trace) -> None:
+        """Raises ValueError for a memory that is after a round not what it is before each."""
+        for name, kind in self.memory.items():
+            if kind == "any":
+                continue
+            of, sums = (name, ZERO) if kind == "sum 0" else (kind.removeprefix(MEAN), t.memory[name] * len(t.functions))
+            before, after = (sum(memory[of][1:], start=memory[of][0]) for memory in (t.before, t.memory))
+            if sympy.expand((after - sums - (before if kind == "sum 0" else ZERO)).e) != 0:
+                raise ValueError(f"memory {name}: expected '{kind}' after the round, too, as before it")
 
 
 def _reduced(

@@ -10,7 +10,7 @@ import sympy
 
 from fedtheory.bounds.worst_cases import STEPS, letters_of_settings
 from fedtheory.simulations.algorithms.base import Algorithm
-from fedtheory.simulations.exact.trace import TraceStep, trace
+from fedtheory.simulations.exact.trace import TraceStep, refuse_coordinates, trace
 from fedtheory.theory import field
 from fedtheory.theory.proofs.gram import NOTHING, GramVector, vector
 from fedtheory.theory.proofs.parallel import Factors, ParallelRound
@@ -50,7 +50,9 @@ def _factors(build: Callable[..., Algorithm], steps: str | None, M: int, K: int)
         algorithm = build(eta=1.0, **({steps: K} if steps else {}))
     except TypeError as error:
         raise _other(str(error)) from None
-    for eta in (Fraction(1), Fraction(2)):
+    if M == 1:
+        refuse_coordinates(algorithm)
+    for eta in (Fraction(1), Fraction(2), Fraction(1, 1024)):
         t = trace(algorithm, clients, start, NOTHING, eta, range(M), noise)
         if len(t.steps) != M * K or (not steps and any(s.x != start for s in t.steps)):
             raise _other(f"it takes {len(t.steps)} stochastic gradients at M = {M}, K = {K}")

@@ -17,7 +17,7 @@ from fedtheory import plugins
 from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.trials.cases import rational
 from fedtheory.simulations.algorithms.base import Algorithm
-from fedtheory.simulations.exact.trace import Noise, Trace, trace
+from fedtheory.simulations.exact.trace import Noise, Trace, refuse_coordinates, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
@@ -166,10 +166,11 @@ def _outcomes(
     """The round with every order, coin and sign of the noise, each with its chance; a parallel round needs samples only."""
     M = len(clients)
     S = algorithm.participants(cast(Problem, SimpleNamespace(M=M, weights=None, name="a trace")))
+    refuse_coordinates(algorithm)
 
     def traced(order: Sequence[int], coin: float | None, signs: Sequence[int] = (), parallel: bool = True) -> Trace:
         error = two_valued(order, signs, noise, parallel, given)
-        return trace(algorithm, clients, vector("x"), NOTHING, eta, order, error, memory, 0, coin)
+        return trace(algorithm, clients, vector("x"), NOTHING, eta, order, error, memory, None, coin)
 
     tosses: list[tuple[float | None, Fraction]] = list((coins or {}).items()) or [(None, Fraction(1))]
     first = tuple(range(S))

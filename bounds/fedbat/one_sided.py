@@ -135,7 +135,7 @@ def symbols(run: GradientDescentRun) -> tuple[Mapping[str, Fraction], ...]:
     largest, rows = F(0), list[dict[str, Fraction]]()
     for _ in range(run.T // run.tau):
         found = trace(Scheduled(run.tau, 1.0, schedule=rates), run.clients, x, zero, run.eta, range(N),
-                      lambda *_: zero, coder=lambda messages: messages)  # fmt: skip
+                      lambda *_: zero, number=0, coder=lambda messages: messages)  # fmt: skip
         steps = steps_of(EnumeratedRound({(): found}, run.tau, rates, lambda *_: zero, None, ()))
         rows += [{name: of(s) for name, of in (OF_STEP | AFTER).items() if name in _SYMBOLS} for s in steps]
         largest, x = max([largest, *(step.gradient.square for step in found.steps)]), found.end

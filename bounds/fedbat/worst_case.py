@@ -137,7 +137,7 @@ def scenes_of(statement: Statement, at: scenes.Numbers) -> list[scenes.Scene]:
     for drawn in SignOutcome.every(given, at[s.sigma] != 0, before, clients):
         samples = {
             some: trace(Scheduled(before + 1, 1.0, sampled, schedule=rates), functions, vector("w"), NOTHING, eta, some,
-                        drawn.noise, coder=drawn.coder())
+                        drawn.noise, number=0, coder=drawn.coder())
             for some in combinations(range(clients), sampled)
         }  # fmt: skip
         lowest = [number(f"f{k}*") for k in range(clients)]

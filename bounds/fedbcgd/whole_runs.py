@@ -115,7 +115,7 @@ STARTS = (
         x=_ONE,
         lam=Fraction(19, 20),
         eta_tilde=Fraction(1, 16),
-    ),  # fmt: skip
+    ),
     Start("v^0 = 1", (Property.AT_REST,), False, lam=_HALF, v=_ONE),
     Start("f(x) = 64 x^2", _SMOOTH, True, curvature=128, x=_ONE),
     Start("x^0 = 1", (), True, x=_ONE, lam=_HALF),

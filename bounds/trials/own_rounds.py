@@ -25,7 +25,7 @@ from fedtheory.bounds.trials.rounds import Form, Occurrence, PaperRounds
 from fedtheory.bounds.worst_cases import CONVEX, STEPS, letters_of_settings, readable
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.rational import Fraction
-from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, trace
+from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, refuse_coordinates, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import Property
@@ -328,7 +328,7 @@ def _measured(
     r: OwnInstance,
     eta: Fraction,
 ) -> dict[str, Any]:
-    algorithm = build(eta=1.0, **dict(settings))
+    algorithm = _built(build, settings)
     S = algorithm.participants(cast(Problem, SimpleNamespace(M=r.M, weights=None, name="an instance")))
     chances, traces = [], []
     for order in permutations(range(r.M), S):
@@ -336,6 +336,13 @@ def _measured(
         traces.append(found)
         chances.append(Fraction(factorial(r.M - S), factorial(r.M)))
     return {n: sum(chance * q(one) for chance, one in zip(chances, traces, strict=True)) for n, q in quantities}
+
+
+@cache
+def _built(build: Callable[..., Algorithm], settings: tuple[tuple[str, int], ...]) -> Algorithm:
+    algorithm = build(eta=1.0, **dict(settings))
+    refuse_coordinates(algorithm)
+    return algorithm
 
 
 def _trace(algorithm: Algorithm, r: OwnInstance, eta: Fraction, order: tuple[int, ...]) -> Trace:

@@ -202,7 +202,9 @@ def rounds(run: EnumeratedRun) -> Iterator[EnumeratedRound]:
         draws, algorithm = _LazyDraws(run, now, c, s, steps), Scheduled(steps, 1.0, run.K, schedule=rates)
         x, zero = DrawnVector(start, now), DrawnVector(start[:, :1] * 0, now)
         samples = {
-            some: trace(algorithm, functions, x, zero, rates[0], some, draws.noise, coder=draws.coder(), weights=p)
+            some: trace(
+                algorithm, functions, x, zero, rates[0], some, draws.noise, number=0, coder=draws.coder(), weights=p
+            )
             for some in ([everyone] if run.K is None else combinations(everyone, run.K))
         }
         yield EnumeratedRound(samples, run.tau, rates, draws.noise, star, lowest)

@@ -13,17 +13,18 @@ from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction as PlainFraction  # also beside vectors of names
 from functools import cached_property
-from itertools import permutations, product
+from itertools import chain, permutations, product
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any, NamedTuple, Protocol
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.exact.rational import Fraction, square_root
-from fedtheory.simulations.problems import Array
+from fedtheory.simulations.problems import Array, Problem
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 
@@ -275,6 +276,7 @@ class _Turns(NamedTuple):
     first: int
     k: int = 0
     coin: float | None = None
+    clients: tuple[int, ...] = ()
 
     @property
     def local(self) -> _Turns:
@@ -301,9 +303,16 @@ class _GivenDraws:
 
     M: int
     clients: Sequence[int]
-    round: int = 0
+    number: int | None = None
     coin: float | None = None
     turns: int = 0
+
+    @property
+    def round(self) -> int:
+        """The number of the round.  Raises ValueError where it is any round."""
+        if self.number is None:
+            raise ValueError("it depends on the number of the round: expected rounds that are alike")
+        return self.number
 
     @property
     def replay(self) -> NDArray[np.int64]:
@@ -319,7 +328,7 @@ class _GivenDraws:
         if client.size and client.flat[0] >= self.M:
             return _Turns(0, coin=self.coin)
         first, self.turns = self.turns + 1, self.turns + client.shape[-1]
-        return _Turns(first)
+        return _Turns(first, clients=tuple(client.ravel().tolist()))
 
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
         """The draws of a compressor; one that draws must be given, and nobody takes a turn."""
@@ -368,6 +377,8 @@ class _TraceProblem:
 
         def step(lead: int, i: int, who: int, at: Any) -> Any:
             function, turn = self.functions[who], draw.first + i
+            if draw.clients[i : i + 1] != (who,):
+                raise ValueError(f"client {who + 1} takes a gradient with draws of another: expected its own, draws.of")
             found = TraceStep(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k, at))
             if not lead:
                 self.made.append(found)
@@ -405,14 +416,15 @@ class _Compressor:
 
     coder: Coder
     zero: Any
+    apart: bool
     coded: list[tuple[Sequence[Any], Sequence[Any]]] = field(default_factory=list)
     shared: bool = False
 
     def __call__(self, x: Array, draw: _Turns, *_: Any) -> Array:
         """What arrives of the clients' vectors x (1, 1, S, 1)."""
-        messages = _vectors(x, self.zero, False)
+        messages = _vectors(x, self.zero, self.apart)
         self.coded.append((messages, list(self.coder(messages))))
-        return _cells(self.coded[-1][1], False)
+        return _cells(self.coded[-1][1], self.apart)
 
 
 def _exact(algorithm: Algorithm) -> Algorithm:
@@ -433,7 +445,7 @@ def trace(
     order: Sequence[int],
     noise: Noise,
     memory: Mapping[str, Any] | None = None,
-    number: int = 0,
+    number: int | None = None,
     coin: float | None = None,
     coder: Coder | None = None,
     apart: bool = False,
@@ -443,7 +455,7 @@ def trace(
 
     order, noise  of the clients, and at their steps
     memory        before the round, as in `Trace`; nothing before the first
-    number        of the round
+    number        of the round; None: any, and an algorithm that asks for it cannot be traced
     coin          the number in [0, 1) that the server draws, if it draws one
     coder         in place of the algorithm's compressor
     apart         whether the algorithm looks at single coordinates, as one with blocks does; for vectors in numbers
@@ -459,7 +471,7 @@ def trace(
         None,
     )
     if coder is not None:
-        given = _Compressor(coder, zero)
+        given = _Compressor(coder, zero, apart)
         object.__setattr__(found, "compressor", given)
     step, kept = (
         np.empty((1, 1, 1), dtype=object),
@@ -477,6 +489,34 @@ def trace(
     steps = sorted(problem.made, key=lambda one: (one.turn, one.k))
     coded = () if given is None else given.coded
     return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, coded, weights)
+
+
+def refuse_coordinates(algorithm: Algorithm) -> None:
+    """Raises ValueError for a round that does not do the same with each coordinate alone as with the whole vector."""
+    one = np.array([PlainFraction(1)], dtype=object)
+
+    def vector(*v: int) -> RandomVector:
+        return RandomVector.constant([PlainFraction(entry) for entry in v], one, False)
+
+    functions = [PiecewiseQuadratic(np.array([[h], [2]], dtype=object), vector(h, 1 - h)) for h in (1, 3, 5)]
+    order = range(algorithm.participants(cast(Problem, SimpleNamespace(M=3, weights=None, name="a trace"))))
+    several = [
+        trace(algorithm, functions, vector(1, 7), vector(0, 0), PlainFraction(1, 8), order,
+              lambda client, turn, k, at: vector(client, k), coin=0.0, coder=list, apart=apart)
+        for apart in (False, True)
+    ]  # fmt: skip
+    whole, alone = (
+        [
+            t.end,
+            *(s.x for s in t.steps),
+            *chain.from_iterable(v if isinstance(v, tuple) else [v] for v in t.memory.values()),
+        ]
+        for t in several
+    )
+    if [v.values.tolist() for v in whole] != [v.values.tolist() for v in alone]:
+        raise ValueError(
+            f"{type(algorithm).__name__} mixes coordinates: expected sums over clients, axis 2 of their models, not axis 3"
+        )
 
 
 def _cells(value: Any, apart: bool) -> Array:

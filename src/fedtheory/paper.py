@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -161,8 +162,11 @@ class OwnPaper(Paper):
         unit   made of X, that of x, and F, that of F(x)
         of     a function of a trace (`fedtheory.simulations.exact.trace`), and of its memories before or after the round;
                the trace's x is then the model before or after it
-        start  before the first round
+        start  at least what it is before the first round, where all memories are 0; a premise of theorems
+
+        Raises ValueError for a start that is too small for two quadratics, and for a memory that is not the algorithm's.
         """
+        self._refuse_start(name, of, sympy.sympify(start))
         one = field.OwnQuantity(name, real=True, nonnegative=True)
         latex = name if len(name) == 1 else rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
         for each, index, when in (
@@ -173,6 +177,29 @@ class OwnPaper(Paper):
         self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
         self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), t.memory)
         return one
+
+    def _refuse_start(self, name: str, of: Callable[[Any, Mapping[str, Any]], Any], start: sympy.Expr) -> None:
+        """Try the start of a quantity on y^2/2 + b y and y^2/2 - b y, from ||x_0|| = D."""
+        from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace
+
+        one = np.array([Fraction(1)], dtype=object)
+
+        def vector(v: int) -> RandomVector:
+            return RandomVector.constant([Fraction(v)], one, False)
+
+        zero = vector(0)
+        memory = {n: zero if kind.startswith("mean of ") else [zero] * 2 for n, kind in self.memory.items()}
+        for b, x in product((0, 1), repeat=2):
+            functions = [PiecewiseQuadratic(np.array([[Fraction(1)]]), vector(slope)) for slope in (b, -b)]
+            numbers = {field.D: x, field.Delta: sympy.Rational(x, 2), field.zeta: b, field.spread: b, field.M: 2}
+            told = start.subs({**numbers, field.L: 1, field.mu: 1, field.sigma: 0})
+            try:
+                least = sympy.sympify(of(Trace(functions, vector(x), zero, vector(x), ()), memory))
+            except KeyError as error:
+                raise ValueError(f"quantity {name}: {unknown('memory', error.args[0], list(self.memory))}") from None
+            if told.is_number and told < least:
+                where = f"y^2/2 + {b} y and y^2/2 - {b} y, x_0 = {x} and memories of 0"
+                raise ValueError(f"quantity {name}: start = {start}, {told} for {where}: expected at least {least}")
 
     def assume(self, name: str, words: str, **gives: Sequence[Any]) -> Assumption:
         """An assumption of the paper's own, with properties by their names in `Property`, each with its constants."""

@@ -10,15 +10,20 @@ from typing import Any
 import pytest
 
 from fedtheory.paper import (
+    D,
     Delta,
+    F,
     K,
     L,
     M,
     OwnPaper,
     PaperVerdicts,
     R,
+    X,
     bounded_below,
+    certificate,
     contract,
+    dist2,
     drift,
     eta,
     gap,
@@ -26,14 +31,18 @@ from fedtheory.paper import (
     h,
     mu,
     noise,
+    off_star,
     paper,
     polyak,
     sigma,
     smooth,
+    strongly_convex,
     strongly_convex_mean,
     telescope,
+    zeta,
 )  # fmt: skip
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
+from fedtheory.simulations.algorithms.fedcom import DIANA
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Status, Words
 
@@ -199,6 +208,68 @@ def test_a_second_paper_of_one_name_takes_the_place_of_the_first() -> None:
         again.lemma(claim, given=[smooth])
         assert again.check()["lemma1"].status is status  # by units alone
         assert catalogue.find("twice.lemma1") is again.statements["twice.lemma1"]
+
+
+def one_step(change: Callable[..., Any]) -> Any:
+    """Local SGD with one step, in which `change` gives the number of the round, the clients to draw for, and what is left
+    of a gradient; and a memory c, the mean of the c_j, twice as large."""
+
+    @dataclass(frozen=True)
+    class OneStep(LocalSteps):
+        """x - eta times the mean of the clients' stochastic gradients, but for a planted error."""
+
+        def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+            clients, y = everyone(problem), to_clients(x, problem.M)
+            watch(y)
+            drawn, read = change(clients, draws)
+            found = read(problem.gradient(y, clients, draws.of(drawn, self.K).step(0)))
+            memory |= {"c_j": found, "c": 2 * found.mean(axis=2)} if "c" in memory else {}
+            return x - eta * found.mean(axis=2)
+
+    return partial(OneStep, K=1)
+
+
+def one_lemma(change: Callable[..., Any], by: Any, memory: dict[str, str] | None = None) -> PaperVerdicts:
+    p = paper("onestep", step=K * eta)
+    p.algorithm(one_step(change), memory=memory)
+    given = [smooth, strongly_convex, noise.independent]
+    bound = (1 - mu * eta) * dist2 + eta**2 * sigma**2 / M
+    return p.check(p.lemma(dist2.next <= bound, when=eta <= 1 / (2 * L), given=given, by=by or given))
+
+
+@pytest.mark.parametrize("by", [(), certificate])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda clients, draws: (clients, lambda g: g / (1 + draws.round)), "depends on the number of the round"),
+        (lambda clients, draws: (clients * 0, lambda g: g), "client 2 takes a gradient with draws of another"),
+        (lambda clients, draws: (clients, lambda g: g.sum(axis=-1, keepdims=True)), "OneStep mixes coordinates"),
+    ],
+)
+def test_no_proof_is_about_a_round_that_it_does_not_see(change: Callable[..., Any], says: str, by: Any) -> None:
+    (found,) = one_lemma(change, by).checked
+    assert found.status is Status.BROKEN and any(says in v.says for _, v in found.verdicts if v.status is Status.BROKEN)
+    as_is = one_lemma(lambda clients, draws: (clients, lambda g: g), ())
+    assert as_is["lemma1"].status is Status.PROVED
+
+
+def test_a_memory_is_what_it_is_said_to_be_after_the_round_too() -> None:
+    (found,) = one_lemma(
+        lambda clients, draws: (clients, lambda g: g), certificate, {"c_j": "any", "c": "mean of c_j"}
+    ).checked
+    says = "memory c: expected 'mean of c_j' after the round, too, as before it"
+    assert says in [v.says for _, v in found.verdicts]
+
+
+@pytest.mark.parametrize("start", [0, zeta**2 / 4, D**2])
+def test_a_quantity_starts_where_its_memories_are_0(start: Any) -> None:
+    p = paper("memories")
+    p.algorithm(DIANA, memory={"h_j": "any", "h": "mean of h_j"})
+    with pytest.raises(ValueError, match=r"quantity apart: start = .* expected at least 1"):
+        p.quantity("apart", "", F**2 / X**2, off_star("h_j"), start)
+    with pytest.raises(ValueError, match="unknown memory 'h_i'; did you mean h_j"):
+        p.quantity("apart", "", F**2 / X**2, off_star("h_i"), zeta**2)
+    p.quantity("apart", "", F**2 / X**2, off_star("h_j"), zeta**2)
 
 
 def test_objects_show_themselves() -> None:

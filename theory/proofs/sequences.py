@@ -8,6 +8,7 @@ from dataclasses import replace
 import sympy
 from sympy.logic.boolalg import Boolean
 
+from fedtheory.theory.field import OwnQuantity
 from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, OverRounds, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import Family, families_of, replaced
@@ -102,7 +103,7 @@ def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Sy
     gained = -rest.coeff(progress)
     noise = spread_out(rest + gained * progress)
     p.require("there is progress", sympy.Gt(gained, 0, evaluate=False))
-    start = state.subs(dict(p.language.start), simultaneous=True)
+    start = _at_first(p, state)
     names = [quantity for quantity, of in {**p.language.mean, **p.language.average}.items() if of == progress]
     if not names:
         p.fail("telescoped", f"the language has no mean of {progress} over the rounds")
@@ -120,7 +121,7 @@ def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, 
     p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
     if not noise.is_nonnegative:
         p.require("the noise is not negative", at_least(noise, 0))
-    start = state.subs(dict(p.language.start), simultaneous=True)
+    start = _at_first(p, state)
     value = spread_out(keeps**rounds * start + spread_out(noise / loses))
     last = [part for part in _parts(p, state) if part in p.language.last]
     reason = "the recursion round after round"
@@ -238,8 +239,14 @@ def _earlier(p: Argument) -> dict[sympy.Expr, sympy.Expr]:
 
 def at_start(p: Argument, quantity: sympy.Expr) -> sympy.Expr:
     """The value of a sum of quantities at the start; the sum is given for the next round."""
-    before = quantity.subs(_earlier(p), simultaneous=True)
-    return before.subs(dict(p.language.start), simultaneous=True)
+    return _at_first(p, quantity.subs(_earlier(p), simultaneous=True))
+
+
+def _at_first(p: Argument, state: sympy.Expr) -> sympy.Expr:
+    """A state before the first round; what an author says of a quantity there is a premise."""
+    for own in sorted((s for s in state.free_symbols if isinstance(s, OwnQuantity)), key=str):
+        p._record("inference", f"before the first round {own} is at most {p.language.start[own]}")
+    return state.subs(dict(p.language.start), simultaneous=True)
 
 
 def contracted(
