@@ -1,10 +1,10 @@
 """The statements of FedBAT about a step on exact instances, and a search for counter-examples.
 
 An instance is a run of the recursion that the paper analyses: one or two rounds on piecewise quadratics in one or two
-coordinates, with noise of two values.  Every symbol of a statement is then a fraction, by
+coordinates, with noise of two values, and a step in ten.  Every symbol of a statement is then a fraction, by
 `fedtheory.bounds.fedbat.quantities`.
 
-In d = 2 coordinates q = 1, in one q = 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
+In d = 10, 2, 1 coordinates q = 3, 1, 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
 modulus, mu the smallest.  All else follows from what the statement assumes (`catalogue.properties`): what it does not
 assume, some instances violate.
 
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, cached_property, lru_cache
 from itertools import product
-from math import inf
+from math import inf, isqrt
 from random import Random
 from typing import Any, Literal, get_args
 
@@ -155,17 +155,15 @@ def _within(numbers: Sequence[Fraction], least: float, most: float) -> bool:
 def cases(run: EnumeratedRun, to: BinarisedForm, further: bool = False) -> Iterator[Occurrence]:
     """The inequalities in numbers at every step of the run; none unless all conditions hold at every step.
 
-    Raises ValueError for more than two coordinates.
+    Also none where q = sqrt(d - 1) is no whole number.
     """
-    if run.d > 2:
-        raise ValueError(f"d = {run.d}: expected 1 or 2, where q = sqrt(d - 1) is a whole number")
-    stated = to.also if further else to.inequalities
-    if not stated or not fits(run, to):
+    stated, q = to.also if further else to.inequalities, isqrt(run.d - 1)
+    if not stated or not fits(run, to) or q**2 != run.d - 1:
         return
     curvatures = run.curvatures
     known: dict[str, Any] = {
         "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": run.h[0][0] * 0 + 1,
-        "p_sq": sum(p * p for p in run.p), "q": run.d - 1, "eta": run.rates[0],
+        "p_sq": sum(p * p for p in run.p), "q": q, "eta": run.rates[0],
     }  # fmt: skip
     if min(curvatures) > 0:
         known["mu"] = min(curvatures)
@@ -289,7 +287,7 @@ def ends(appendix: Appendix) -> tuple[EnumeratedRun, ...]:
             run = _one_round(h, b, w0, [_F(1, 4)] * 2 * tau, K)
             run = replace(run, noise=(_vectors(size), _vectors(zeros)))
             found += [replace(run, common=law) for law in common]
-    return (*found, *_falling(appendix), *_large(appendix))
+    return (*found, *_falling(appendix), *_large(appendix), *_together(appendix))
 
 
 def _one_round(h: Rows, b: Rows, w0: Sequence[Fraction], rates: Sequence[Fraction], K: int | None) -> EnumeratedRun:
@@ -318,6 +316,15 @@ def _large(appendix: Appendix) -> Iterator[EnumeratedRun]:
         yield _one_round([[_F(1)]] * N, [[_F(0)]] * N, [_F(1)], [rate] * 2, K)
 
 
+def _together(appendix: Appendix) -> Iterator[EnumeratedRun]:
+    """A step of eight equal clients that draw one zeta: its error does not fall with their number."""
+    if appendix == "D":
+        away = [_F(1)] + [_F(0)] * 9
+        run = _one_round([[_F(1)] * 10] * 8, [[_F(0)] * 10] * 8, away, [_F(1, 4)] * 2, 8)
+        yield replace(run, common=("binarisation",))
+
+
+_ENTRIES = 6  # of all clients, the most of which all outcomes of independent signs are enumerated
 _SAMPLES: dict[Appendix, list[tuple[int, int | None]]] = {
     "C": [(1, None), (2, None)], "D": [(2, 1), (2, 2)], "E": [(1, None), (2, 2)],
 }  # fmt: skip
@@ -378,12 +385,16 @@ def _choices(run: EnumeratedRun, to: BinarisedForm) -> Choices:
 
 
 def _completion(run: EnumeratedRun, values: Mapping[str, Any], to: BinarisedForm) -> EnumeratedRun | None:
-    """With fewer clients the shares have sum 1 again; a single client draws nothing together with others."""
+    """With fewer clients the shares have sum 1 again; a single client draws nothing together with others.
+
+    Many entries of many clients have too many outcomes, unless all draw one zeta.
+    """
     p = values.get("p", run.p)
     if len(p) < run.N:
         values = {**values, "p": _parts(p), "K": run.K and min(run.K, len(p)), "common": run.common if p[1:] else ()}
     other = with_values(run, values)
-    return other if fits(other, to) else None
+    few = other.N * other.d <= _ENTRIES or "binarisation" in other.common
+    return other if few and fits(other, to) else None
 
 
 def _witness(run: EnumeratedRun, _: BinarisedForm) -> dict[str, Any]:
@@ -411,7 +422,8 @@ ROUNDS = PaperRounds(
     axes=({"h": 0, "b": 0, "p": 0, "bend": 0, "noise": 1}, {"h": 1, "b": 1, "w0": 0, "bend": 1, "noise": 2}),
     witness=_witness,
     described=lambda run, case: f"N = {run.N}, tau = {run.tau}, step {case.place['t']}",
-    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, all outcomes enumerated",
+    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, and 8 clients with one zeta where nothing "
+    "excludes it, all outcomes enumerated",
     effort=((3, 6), (8, 40)),
     completion=_completion,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import combinations, count, product
 from math import comb
 from typing import Any, Literal
@@ -284,8 +284,9 @@ class _LazyDraws:
         if not moved.any():
             return messages  # S(0) = 0
         up = (alpha + m) / np.where(moved, 2 * alpha, 1) + ~moved  # a single outcome where there is no update
-        signs = list(product((1, -1), repeat=len(messages)))
-        of_entry = list(map(partial(_chance, up), signs))  # (d, n) each
+        possible = {signs: _chance(up, signs) for signs in product((1, -1), repeat=len(messages))}
+        possible = {signs: chance for signs, chance in possible.items() if chance.any()}
+        signs, of_entry = list(possible), list(possible.values())  # (d, n) each
         branches = list(product(range(len(signs)), repeat=self.run.d))
         chances = [reduce(np.multiply, (of_entry[j][i] for i, j in enumerate(branch))) for branch in branches]
         self.now, drawn = self.now.split(chances)

@@ -299,20 +299,22 @@ class _Turns(NamedTuple):
 
 @dataclass
 class _GivenDraws:
-    """In place of `Draws`: order and coin are given, and each client that asks for draws has a turn."""
+    """In place of `Draws`: order and coin are given, and each client that asks for draws has a turn.
+
+    round  its number; None: any
+    """
 
     M: int
     clients: Sequence[int]
-    number: int | None = None
+    round: int | None = None
     coin: float | None = None
     turns: int = 0
 
-    @property
-    def round(self) -> int:
-        """The number of the round.  Raises ValueError where it is any round."""
-        if self.number is None:
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if found is None and name == "round":
             raise ValueError("it depends on the number of the round: expected rounds that are alike")
-        return self.number
+        return found
 
     @property
     def replay(self) -> NDArray[np.int64]:
