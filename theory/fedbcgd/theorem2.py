@@ -185,8 +185,9 @@ fedbcgd.lemma(
     given=_convex,
     rests_on=["lemma3", "thm2.lag"],
     note="The second term is printed as a sum over clients of ||E c_i^r - grad f_i(x^r)||^2, M times the lag; the last "
-    "line of (78) has z^r, and instead of this term 4 T^2 ||E c^r||^2 and half of the term.  C_prev is for the control "
-    "variates of this round.",
+    "line of (78) has z^r, and instead of this term 4 T^2 ||E c^r||^2 and half of the term.  It is read as C_prev, for the "
+    "control variates of this round, as Lemma 15 uses it.  With x^r the lemma fails, too: f_i(x) = x^2/2 of five clients, "
+    "c_i = grad f_i(x^r), x^r = z^r = 1, T = 1.",
 )
 fedbcgd.lemma(
     name="lemma12",
