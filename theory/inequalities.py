@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
-from fedtheory.theory.notation import Bregman, Grad, Inner, Norm, Value
+from fedtheory.theory.notation import NOTATION, Bregman, Grad, Inner, Norm, Value
 from fedtheory.theory.printing import plain
 from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.parametric import certificate, follows
@@ -241,6 +241,7 @@ def exact(e: Any) -> Any:
 def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = ()) -> FormQuestion:
     """What must be shown for a claim.  Raises ValueError for what is no inequality between forms."""
     sides = [_sides(one) for one in (relation, *given)]
+    of_forms(relation, *given, when=when)
     at = _asked([e for pair in sides for e in pair])
     forms = [sympy.expand(quadratic_form(large) - quadratic_form(small)) for small, large in sides]
     known: dict[str, sympy.Expr] = {}
@@ -266,29 +267,46 @@ def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] =
     numbers = sorted((s for s in every - own_symbols if not isinstance(s, VectorSymbol)), key=str)
     if wrong := [s for s in numbers if not s.is_nonnegative]:
         raise ValueError(f"{', '.join(map(str, wrong))}: expected constants, as `constants` makes them, or points")
-    vectors = {s for s in every if isinstance(s, VectorSymbol)} | {point(f.symbol, x).gradient for f, x in at}
-    values = {point(f.symbol, x).value for f, x in at}
-    for one, form in zip((relation, *given), (claim, *forms[1:]), strict=True):
-        _check_form(one, form, vectors, values)
     limits = [f.mu < f.L for f, _ in at if f.mu and f.L is not None]
     return FormQuestion(
         relation, tuple(given), (*when, *dict.fromkeys(limits)), claim, known, tuple(at), tuple(numbers)
     )
 
 
-def _check_form(relation: Any, form: sympy.Expr, vectors: set[Any], values: set[Any]) -> None:
-    """Raises ValueError for what is no sum of inner products, values and constants."""
-    names = sorted(vectors | values, key=str)
-    whole = sympy.Poly(form, *names) if names and form.is_polynomial(*names) else None
-    sizes = [
-        (
-            sum(n for s, n in zip(names, m, strict=True) if s in vectors),
-            sum(n for s, n in zip(names, m, strict=True) if s in values),
-        )
-        for m in (whole.monoms() if whole is not None else ())
-    ]
-    if (names and whole is None) or any(size not in ((2, 0), (0, 1), (0, 0)) for size in sizes):
-        raise ValueError(f"{relation}: expected sums of inner products, squared norms and values, times constants")
+def of_forms(*relations: Any, when: Sequence[Boolean] = ()) -> None:
+    """Raises ValueError for relations that are not between forms, and for conditions that are not on the constants."""
+    for side in (side for one in relations for side in one.args):
+        if _degree(side) == 1:
+            raise ValueError(f"{plain(side)}: expected inner products, squared norms and values, not a vector")
+    for one in when:
+        if not isinstance(one, Boolean) or one.atoms(VectorSymbol, *NOTATION):
+            raise ValueError(f"when {one}: expected conditions on the constants; `given` has those on points")
+
+
+def _degree(e: sympy.Expr) -> int:
+    """0 for a constant, 1 for a vector, 2 for a form: sums of inner products, squared norms and values, times constants.
+
+    A product of two vector symbols stands for their inner product, so that |x|^2 |y|^2 and <x, y>^2 would be the same
+    polynomial: this looks at what is written, before anything is multiplied out.  Raises ValueError for anything else.
+    """
+    if isinstance(e, VectorSymbol):
+        return 1
+    if not (e.atoms(*NOTATION) or e.atoms(VectorSymbol)):
+        return 0
+    first = 1 if isinstance(e, Value | Grad | Bregman) else 0  # the name of the function
+    parts = {part: _degree(part) for part in e.args[first:]}
+    degrees = {parts[part] for part in parts if part != 0}
+    if first and degrees <= {1}:
+        return 1 if isinstance(e, Grad) else 2
+    if isinstance(e, Inner | Norm) and degrees <= {1}:
+        return 0 if 0 in e.args else 2
+    if isinstance(e, sympy.Add) and (degrees <= {0, 2} or degrees == {1}):
+        return max(degrees)
+    if isinstance(e, sympy.Mul) and sum(map(bool, parts.values())) <= 1:
+        return max(degrees)
+    if isinstance(e, sympy.Pow) and e.exp == 2 and isinstance(e.base, Norm):
+        return _degree(e.base)
+    raise ValueError(f"{plain(e)}: expected sums of inner products, squared norms and values, times constants")
 
 
 def _conditions(f: Function, i: Any, j: Any) -> Iterator[tuple[str, sympy.Expr]]:

@@ -243,6 +243,8 @@ class OwnPaper(Paper):
         by = about.pop("by", ())
         assumed = [self._assumption(one) for one in about.get("given", ())]
         stated, conditions = self._claim(claim), _conditions(about.get("when", ()))
+        if isinstance(claim, Relational) and claim.atoms(VectorSymbol):
+            inequalities.of_forms(claim, when=[one.relation for one in conditions])
         here = Statement("", kind, "", stated, tuple(conditions)).symbols
         defined = {s: e for s, e in self.where.items() if s in here} | dict(about.get("where", {}))
         if {field.mu, field.L} <= here:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import sympy
 
-from fedtheory.paper import Delta, F, K, L, PaperVerdicts, R, X, drift, eta, gap, grad_sq, h, mu, paper, problem, smooth
+from fedtheory.paper import (
+    Delta, F, K, L, PaperVerdicts, R, X, drift, eta, gap, grad_sq, h, mu, paper, points, problem, smooth,
+)  # fmt: skip
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs.argument import Argument
@@ -22,6 +24,7 @@ def of_field() -> Any:
     return p
 
 
+x, y = points("x y")
 _G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
 
 
@@ -40,6 +43,7 @@ _G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
         (lambda p: p.lemma(drift, "q"), "expected an inequality"),
         (lambda p: p.lemma(drift < grad_sq, "q"), "expected an inequality"),
         (lambda p: p.lemma(drift <= grad_sq, "q", when=[h]), "expected conditions"),
+        (lambda p: p.lemma(x.norm2 * y.norm2 <= x.dot(y) ** 2), "expected sums of inner products"),
         (lambda p: p.lemma(drift <= grad_sq, "weights"), "declared twice"),
         (lambda p: p.theorem(gap.last <= Delta, "q", by=["l1"]), "expected lemmas"),
         (lambda p: paper("sfl"), "taken"),

@@ -167,12 +167,33 @@ def test_where_nothing_is_proved_nothing_is_claimed() -> None:
         (lambda: points(" "), "expected names"),
         (lambda: question(sympy.Ge(sympy.sqrt(x.norm2), y.norm2)), "expected sums of inner products"),
         (lambda: decided(f(x) * f(y) >= 0 * f(x) + f(y)), "expected sums of inner products"),
+        (lambda: decided(x.norm2 >= 0 * y.norm2 + a, [y.norm2 <= a]), "when .*: expected conditions on the constants"),
+        (lambda: decided(sympy.Le(x.e, y.e)), "x: expected inner products, squared norms and values, not a vector"),
     ],
 )
 def test_what_is_asked_wrongly_gives_an_error_that_says_what_was_expected(ask: Callable[[], Any], says: str) -> None:
     """A ValueError with the text that was passed."""
     with pytest.raises(ValueError, match=says.replace("(", r"\(")):
         ask()
+
+
+@pytest.mark.parametrize(
+    "false",
+    [
+        x.dot(y) ** 2 >= x.norm2 * y.norm2,
+        sympy.Eq(x.dot(y) ** 2, x.norm2 * y.norm2),
+        f.grad(x).norm2 * x.norm2 <= f.grad(x).dot(x) ** 2,
+        x.norm2 * y.norm2 * z.norm2 <= x.dot(y) * y.dot(z) * z.dot(x),
+        (x * y.norm2).dot(x) + f(x) <= (y * x.dot(y)).dot(x) + f(y) + f.grad(x).dot(x - y),
+        f(x * (y.norm2 * z.norm2 - y.dot(z) ** 2)) <= f(x - x),
+    ],
+)
+def test_a_product_of_forms_is_an_error_even_if_it_cancels(false: Any) -> None:
+    """As commuting symbols both sides would be the same; so it is in what is given, and next to a product of constants."""
+    for claim, given in ((false, []), (f(x) <= f(y), [sympy.Ge(*false.args, evaluate=False)])):
+        with pytest.raises(ValueError, match="expected sums of inner products"):
+            decided(claim, given=given)
+    assert decided((a + 1) ** 2 * x.dot(y) - a * x.dot(y) <= (a**2 + a + 1) * y.dot(x)).status is Status.PROVED
 
 
 def test_functions_of_one_name_and_two_classes_are_two_functions() -> None:
