@@ -8,7 +8,23 @@ import pytest
 import sympy
 
 from fedtheory.paper import (
-    Delta, F, K, L, PaperVerdicts, R, X, drift, eta, gap, grad_sq, h, mu, paper, points, problem, smooth,
+    Delta,
+    F,
+    K,
+    L,
+    PaperVerdicts,
+    R,
+    X,
+    drift,
+    eta,
+    gap,
+    grad_sq,
+    h,
+    mu,
+    paper,
+    points,
+    problem,
+    smooth,
 )  # fmt: skip
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory.names import UnknownName

@@ -43,7 +43,7 @@ from fedtheory.paper import (
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
-from fedtheory.theory.proofs import rules
+from fedtheory.theory.proofs import parallel, rules
 from fedtheory.theory.proofs.argument import Argument
 from fedtheory.theory.proofs.parallel import Factors
 from fedtheory.theory.statement import Statement, Status, Verdict
@@ -225,6 +225,21 @@ def test_a_proof_by_a_function_has_the_vectors_of_the_round() -> None:
     )
     false = proved(p, p.lemma(gap.next <= gap - eta * grad_sq + L * eta**2 * sigma**2 / (2 * M), **about))
     assert false.status is Status.BROKEN and "coefficient of grad_sq" in false.says
+
+
+@pytest.mark.parametrize(
+    ("product", "says"),
+    [
+        (lambda a, square: a.have("s", (dist2 + grad_sq) ** 2, ">=", dist2 * grad_sq), "no products of quantities"),
+        (lambda a, square: a.have("s", gap, "<=", gap, parallel.G**2 * square), "expected a factor without vectors"),
+    ],
+)
+def test_a_product_of_quantities_is_no_form(product: Any, says: str) -> None:
+    """As forms multiply, |x|^2 |y|^2 and <x, y>^2 are the same."""
+    p = one_gradient()
+    lemma = p.lemma(gap <= gap.next, by=lambda a: product(a, a.by(rules.SQUARE, parallel.G)))
+    found = proved(p, lemma)
+    assert found.status is Status.BROKEN and says in found.says
 
 
 def test_a_power_of_a_count_is_a_number_below_one_only_if_its_base_is() -> None:

@@ -27,7 +27,19 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
-from fedtheory.theory.proofs.forms import Family, FormTerm, Function, Infimum, Minimiser, Sum, Value, nested, replaced
+from fedtheory.theory.proofs.forms import (
+    Family,
+    FormTerm,
+    Function,
+    Infimum,
+    Minimiser,
+    Sum,
+    Value,
+    is_linear,
+    nested,
+    replaced,
+    vectors_in,
+)  # fmt: skip
 from fedtheory.theory.proofs.ledger import Ledger
 from fedtheory.theory.proofs.rules import Rule, RuleInstance
 from fedtheory.theory.proofs.vectors import difference, equated
@@ -642,6 +654,8 @@ class Argument(Ledger):
             self._constants(name, Property.WEIGHTS)
         slack = left - right if sign == ">=" else right - left
         for one in because:
+            if vectors_in(one.times):
+                raise ValueError(f"{name}: '{one.rule}' times {one.times}: expected a factor without vectors")
             if not one.equality:
                 if sign == "=":
                     self.fail(name, f"an equality does not follow from '{one.rule}', which is an inequality")
@@ -675,8 +689,18 @@ class Argument(Ledger):
         return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value), how)
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
-        """An expression as a form: every quantity replaced by its meaning."""
-        return spread_out(replaced(sympy.sympify(e), self.language.means))
+        """An expression as a form: every quantity replaced by its meaning.
+
+        Raises ValueError for a product of quantities: forms multiply as if all vectors were on one line.
+        """
+        e, means = sympy.sympify(e), self.language.means
+        sizes = {s: 1 if is_linear(means[s]) else 2 for s in e.free_symbols & means.keys() if vectors_in(means[s])}
+        fits = not sizes or e.is_polynomial(*sizes)
+        for powers in sympy.Poly(e, *sizes).monoms() if sizes and fits else ():
+            fits = fits and [n * size for n, size in zip(powers, sizes.values(), strict=True) if n] in ([], [2])
+        if not fits:
+            raise ValueError(f"{e}: expected quantities times constants, and no products of quantities")
+        return spread_out(replaced(e, means))
 
     def put(self, fact: Fact, *others: Fact) -> Fact:
         """The fact with the quantities of the other facts replaced by their bounds, one after another."""
