@@ -13,7 +13,7 @@ function values that a function of the class has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, permutations, product
@@ -27,9 +27,10 @@ from sympy.logic.boolalg import Boolean
 
 from fedtheory.theory.notation import NOTATION, Bregman, Grad, Inner, Norm, Value
 from fedtheory.theory.printing import plain
+from fedtheory.theory.proofs.gram import QuadraticForm
 from fedtheory.theory.proofs.linear import fraction
 from fedtheory.theory.proofs.parametric import certificate, follows
-from fedtheory.theory.proofs.tight import NotSolved, Programme, Unbounded, tight, violation
+from fedtheory.theory.proofs.tight import GramInstance, NotSolved, Programme, Unbounded, tight, violation
 from fedtheory.theory.proofs.vectors import convex, point, quadratic_form, smooth_convex
 from fedtheory.theory.statement import Status, Verdict
 
@@ -504,22 +505,69 @@ def on_the_line(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) 
 # ------------------------------------------------------------------------------------- the class, at some numbers
 
 
+_ONE = sympy.Symbol("1")  # what has no vector and no value: a multiple of a number >= 0
+
+
+def _units(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> dict[sympy.Symbol, sympy.Expr]:
+    """The units of values and gradients in which they are as large as points."""
+    L = next((f.L.subs(at) for f, _ in asked.at if f.L is not None), sympy.S.One)
+    return {s: L for f, x in asked.at for p in [point(f.symbol, x)] for s in (p.value, p.gradient)}
+
+
 def programme(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> Programme:
     """The semidefinite programme at these numbers, in units in which gradients and values are as large as points."""
-    L = next((f.L.subs(at) for f, _ in asked.at if f.L is not None), sympy.S.One)
-    units = {s: L * s for f, x in asked.at for p in [point(f.symbol, x)] for s in (p.value, p.gradient)}
+    units = {s: unit * s for s, unit in _units(asked, at).items()}
     vectors = asked.claim.free_symbols.union(*(k.free_symbols for k in asked.known.values()))
-    one = sympy.Symbol("1")  # what has no vector and no value: a multiple of a number >= 0
 
     def form(e: sympy.Expr) -> sympy.Expr:
         numeric = sympy.expand(e.subs(at).xreplace(units))
         constant = numeric.as_independent(*vectors, as_Add=True)[0] if numeric.free_symbols else numeric
-        return sympy.expand(numeric - constant + constant * one) if constant else numeric
+        return sympy.expand(numeric - constant + constant * _ONE) if constant else numeric
 
     known = {name: form(e) for name, e in asked.known.items()}
-    if any(one in e.free_symbols for e in (form(asked.claim), *known.values())):
-        known["1"] = one
+    if any(_ONE in e.free_symbols for e in (form(asked.claim), *known.values())):
+        known["1"] = _ONE
     return Programme.of(-form(asked.claim), sympy.S.Zero, {name: e for name, e in known.items() if e != 0})
+
+
+def _numeric(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational], claim: sympy.Expr) -> FormQuestion:
+    """Whether a claim follows at these numbers."""
+    known = {name: e.subs(at) for name, e in asked.known.items()}
+    return FormQuestion(asked.relation, (), (), sympy.expand(claim.subs(at)), known, (), ())
+
+
+def _contradictory(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
+    """Whether -1 >= 0 follows from what is given at these numbers; without constants in it, zeros meet it."""
+    numeric = [e.subs(at) for e in asked.known.values()]
+    apart = any(e.subs(dict.fromkeys(e.free_symbols, 0)) < 0 for e in numeric)
+    return apart and certified(_numeric(asked, at, sympy.S.NegativeOne)) is not None
+
+
+def _sum(one: GramInstance, other: GramInstance, times: Fraction) -> GramInstance:
+    """The first plus a number >= 0 times the other, of the same vectors and values: it meets what both meet."""
+    rows = zip(one.gram, other.gram, strict=True)
+    gram = tuple(tuple(a + times * b for a, b in zip(*pair, strict=True)) for pair in rows)
+    return GramInstance(
+        one.vectors, gram, {name: value + times * other.values[name] for name, value in one.values.items()}
+    )
+
+
+def _violation(made: Programme) -> GramInstance | None:
+    """Inner products and values that violate the claim, in which 1 is 1; None if none are found."""
+    found = violation(made)
+    if found is None or "1" not in found.values:
+        return found
+    if not found.values[
+        "1"
+    ]:  # a direction in which the claim gets worse and worse, from anything that meets the conditions
+        none = QuadraticForm(
+            dict.fromkeys(made.objective.products, Fraction(0)), dict.fromkeys(made.values, Fraction(0))
+        )
+        start = violation(replace(made, objective=replace(none, numbers={**none.numbers, "1": Fraction(1)})))
+        if start is None:
+            return None
+        found = _sum(start, found, 1 + abs(start.at(made.objective)) / found.at(made.objective))
+    return _sum(found, found, 1 / found.values["1"] - 1)
 
 
 def at_numbers(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -> Verdict:
@@ -528,8 +576,7 @@ def at_numbers(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -
     # inner products make a function of every class but these: the conditions there are necessary only
     minima = {f for f, x in asked.at if f.minimiser.e == x}
     necessary = all(f.mu is not None or (f.L is not None and f not in minima) for f, _ in asked.at)
-    numeric = {n: e.subs(at) for n, e in asked.known.items()}
-    if certified(FormQuestion(asked.relation, (), (), sympy.expand(asked.claim.subs(at)), numeric, (), ())) is not None:
+    if certified(_numeric(asked, at, asked.claim)) is not None:
         return Verdict(Status.PROVED, told)
     made = programme(asked, at)
     try:
@@ -537,18 +584,20 @@ def at_numbers(asked: FormQuestion, at: Mapping[sympy.Symbol, sympy.Rational]) -
         return Verdict(Status.PROVED, told)
     except (Unbounded, NotSolved):
         pass
-    against = violation(made) if necessary else None
+    against = _violation(made) if necessary else None
     if against is None:
         return Verdict(Status.OPEN, told)
-    rows = {
-        f"<{a}, {b}>": str(against.gram[i][j])
-        for i, a in enumerate(against.vectors)
-        for j, b in enumerate(against.vectors)
-        if i <= j
-    }
-    witness = {str(s): str(v) for s, v in at.items()} | rows | {n: str(v) for n, v in against.values.items()}
+    unit = {str(s): fraction(L) for s, L in _units(asked, at).items()}
+    sizes = [(i, name, unit.get(name, Fraction(1))) for i, name in enumerate(against.vectors)]
+    rows = {f"<{a}, {b}>": against.gram[i][j] * u * v for i, a, u in sizes for j, b, v in sizes if i <= j}
+    values = {n: unit.get(n, 1) * v for n, v in against.values.items() if n != "1"}
+    witness = {name: str(number) for name, number in ({str(s): v for s, v in at.items()} | rows | values).items()}
     witness |= {"larger side - smaller side": str(-against.at(made.objective))}
-    return Verdict(Status.REFUTED, f"{told}: for a function with these inner products and values", witness=witness)
+    return Verdict(
+        Status.REFUTED,
+        ": ".join(filter(None, (told, "for a function with these inner products and values"))),
+        witness=witness,
+    )
 
 
 # --------------------------------------------------------------------------------------- certificates in the constants
@@ -665,9 +714,9 @@ def decided(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = 
     asked = question(relation, when, given)
     if asked.claim == 0:
         return Verdict(Status.PROVED, "both sides are the same")
-    numbers = samples(asked)
+    numbers = [at for at in samples(asked) if not _contradictory(asked, at)]
     if not numbers:
-        return Verdict(Status.VACUOUS, "no numbers that were tried meet the conditions")
+        return Verdict(Status.VACUOUS, "no numbers that were tried meet the conditions and what is given")
     for at in numbers:
         witness = on_the_line(asked, at)
         if witness is not None:

@@ -133,6 +133,37 @@ def test_a_given_inequality_is_used_and_needed() -> None:
     assert decided(claim).status is Status.REFUTED
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        [x.norm2 >= y.norm2 + 1, x.norm2 <= y.norm2],
+        [f(x) <= f(f.minimiser) - 1],
+        [x.norm2 <= -a],
+    ],
+)
+def test_nothing_follows_from_what_contradicts_itself(given: list[Any]) -> None:
+    """As from conditions that exclude each other."""
+    assert decided((x - y).norm2 <= 0, given=given).status is Status.VACUOUS
+
+
+def test_inner_products_of_a_witness_meet_what_is_given_and_violate_the_claim() -> None:
+    """In the units of the question, in which 1 is 1; also where only a direction violates the claim."""
+    own = function("own", smooth=4, convex=True)
+    slope = own.grad(x)
+    parts = {"<x, x>": x.norm2, "<y, y>": y.norm2, "<z, z>": z.norm2, "<x, y>": x.dot(y)}
+    parts["<grad own[x], grad own[x]>"] = slope.norm2
+    for claim, given in (
+        (x.norm2 <= 1, [x.norm2 <= 2]),
+        (x.norm2 - 2 * x.dot(y) + y.norm2 <= 4 + z.norm2, [x.norm2 >= 2, x.dot(y) >= 7, z.norm2 >= 3]),
+        (slope.norm2 <= 5, [slope.norm2 <= 7, slope.norm2 >= 6]),
+    ):
+        found = decided(claim, given=given)
+        at = {part: sympy.Rational(found.witness[name]) for name, part in parts.items() if name in found.witness}
+        assert found.status is Status.REFUTED and "1" not in found.witness, found
+        assert claim.subs(at) == sympy.false and all(one.subs(at) == sympy.true for one in given)
+        assert str((claim.gts - claim.lts).subs(at)) == found.witness["larger side - smaller side"]
+
+
 def test_a_refuted_claim_comes_with_a_function_that_violates_it() -> None:
     """The witness, computed again by hand."""
     found = decided(df.norm2 <= L * f.bregman(x, y))
