@@ -29,6 +29,7 @@ from fedtheory.paper import (
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs.argument import Argument
+from fedtheory.theory.proofs.scenes import admitted
 from fedtheory.theory.statement import Status
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -104,3 +105,9 @@ def test_a_true_step_that_needs_a_definition_is_proved() -> None:
 def test_a_bound_after_rounds_needs_its_symbols_only() -> None:
     p = of_field()
     assert p.theorem(gap.last <= (1 - mu * h) ** R, "t").where == {h: K * eta}
+
+
+def test_a_condition_that_the_definitions_decide_holds_or_is_violated() -> None:
+    p = of_field()
+    for condition, says in ((K * eta <= h, None), (K * eta < h, "K*eta < eta_tilde is violated")):
+        assert admitted(p.lemma(drift <= h**2 * grad_sq, when=[condition]), {}) == says

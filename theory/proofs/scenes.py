@@ -333,10 +333,10 @@ def admitted(statement: Statement, at: Numbers) -> str | None:
     for condition in statement.when:
         relation = defined(condition.relation, statement.where)
         if relation.free_symbols <= at.keys():
-            values = [side.subs(at) for side in (relation.lhs, relation.rhs)]
+            values = [side.subs(at) for side in relation.args]  # none, where the definitions decide it
             if not all(value.is_real for value in values) or relation.func(*values) != sympy.true:
                 shown = ", ".join(f"{s} = {at[s]}" for s in sorted(relation.free_symbols, key=str))
-                return f"{condition} is violated at {shown}"
+                return f"{condition} is violated" + (f" at {shown}" if shown else "")
     return None
 
 
