@@ -32,10 +32,15 @@ def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[...
     found: dict[str, Callable[..., Algorithm]] = {}
     for module in modules:
         for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():
-            if found.get(name, build) is not build:
+            if _parts(found.get(name, build)) != _parts(build):
                 raise ValueError(f"{module.__name__}: {name!r} is another paper's algorithm: expected a new name")
             found[name] = build
     return found
+
+
+def _parts(build: Callable[..., Algorithm]) -> Any:
+    """What two functions that build the same have in common: `partial` compares by identity."""
+    return (build.func, build.args, build.keywords) if isinstance(build, partial) else build
 
 
 def builders(source: str | None = None, networks: bool = False) -> dict[str, Callable[..., Algorithm]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from fedtheory.paper import (
     problem,
     smooth,
 )  # fmt: skip
+from fedtheory.simulations.algorithms import registry
+from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs.argument import Argument
@@ -111,3 +114,12 @@ def test_a_condition_that_the_definitions_decide_holds_or_is_violated() -> None:
     p = of_field()
     for condition, says in ((K * eta <= h, None), (K * eta < h, "K*eta < eta_tilde is violated")):
         assert admitted(p.lemma(drift <= h**2 * grad_sq, when=[condition]), {}) == says
+
+
+def test_two_papers_may_have_one_algorithm_with_the_same_settings() -> None:
+    for name, steps in (("one", 1), ("two", 1), ("other", 2)):
+        paper(name).algorithm(partial(MinibatchSGD, K=steps), "OneStep")
+        if steps == 1:
+            assert registry()["OneStep"].keywords == {"K": 1}
+    with pytest.raises(ValueError, match="other: 'OneStep' is another paper's algorithm"):
+        registry()
