@@ -8,7 +8,7 @@ dimension of x, F that of F(x).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import sympy
 
@@ -53,6 +53,18 @@ CONCEPTS: Mapping[str, sympy.Expr] = {
     "smallest squared gradient": F**2 / X**2,
     "mean squared gradient": F**2 / X**2,
 }
+
+
+DOMAINS = ("positive", "nonnegative", "negative", "nonpositive", "nonzero", "integer", "rational", "even", "odd")
+
+
+def monomial(name: str, dimension: Any) -> sympy.Expr:
+    """The dimension of what has this name.  Raises ValueError unless it is a product of powers of X and F."""
+    e = sympy.sympify(dimension)
+    powers = e.as_powers_dict() if isinstance(e, sympy.Expr) else {}
+    if not powers or any(base not in (X, F, 1) or not power.is_Rational for base, power in powers.items()):
+        raise ValueError(f"{name} has dimension {dimension}: expected a product of powers of X and F, or 1")
+    return e
 
 
 class Named(Protocol):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, permutations, product
+from math import isfinite
 from typing import Any, cast
 
 import numpy as np
@@ -168,7 +169,7 @@ def function(name: str, smooth: Any = None, convex: bool = False, strongly_conve
     def constant(what: str, value: Any) -> sympy.Expr | None:
         if value is None:
             return None
-        if isinstance(value, float):
+        if isinstance(value, float) and isfinite(value):
             value = Fraction(str(value))
         found = constants(value) if isinstance(value, str) else sympy.sympify(value)
         if not isinstance(found, sympy.Expr) or not found.is_positive:
@@ -235,7 +236,9 @@ def _asked(expressions: Iterable[sympy.Expr]) -> list[tuple[Function, sympy.Expr
 
 
 def exact(e: Any) -> Any:
-    """With a fraction in place of each number in floating point: 0.1 is 1/10."""
+    """With a fraction in place of each number in floating point: 0.1 is 1/10.  Raises ValueError for nan and infinity."""
+    if isinstance(e, sympy.Basic) and e.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo):
+        raise ValueError(f"{e}: expected finite numbers")
     return e.xreplace({x: sympy.Rational(str(x)) for x in e.atoms(sympy.Float)}) if isinstance(e, sympy.Basic) else e
 
 

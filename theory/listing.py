@@ -441,9 +441,16 @@ def _entries(e: Any) -> Iterator[Entry]:
 
 @dataclass(frozen=True)
 class Listing:
-    """An algorithm's lines."""
+    """An algorithm's lines.  Raises ValueError for something else, and for two lines of one number."""
 
     lines: tuple[Line, ...]
+
+    def __post_init__(self) -> None:
+        if wrong := [line for line in self.lines if not isinstance(line, Line)]:
+            raise ValueError(f"{wrong[0]!r} in a listing: expected lines")
+        numbers = [line.number for line in self.lines]
+        if twice := [n for n in numbers if numbers.count(n) > 1]:
+            raise ValueError(f"two lines {twice[0]} in a listing: expected different numbers")
 
     def __getitem__(self, number: int) -> Line:
         """The line with this number.  Raises KeyError."""

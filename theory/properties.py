@@ -73,6 +73,18 @@ class Property(StrEnum):
         return self.name
 
 
+# How many constants come with a property; none with the others
+CONSTANTS: Mapping[StrEnum, int] = {
+    **dict.fromkeys((Property.SMOOTH_ABOVE, Property.SMOOTH, Property.SMOOTH_MEAN, Property.SMOOTH_SAMPLES), 1),
+    **dict.fromkeys((Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK), 1),
+    **dict.fromkeys((Property.VARIANCE, Property.VARIANCE_ELSEWHERE), 1),
+    **dict.fromkeys((Property.BOUNDED_GRADIENT, Property.BOUNDED_GRADIENT_ELSEWHERE), 1),
+    **dict.fromkeys((Property.HETEROGENEITY_AT_OPTIMUM, Property.DISSIMILARITY), 1),
+    Property.HETEROGENEITY: 2,
+    **dict.fromkeys((Property.COMPRESSOR, Property.CONTRACTIVE, Property.COMPRESSION_DRIFT), 1),
+    **dict.fromkeys((Property.BINARISATION, Property.BINARISATION_FIRST_MOMENT), 1),
+}
+
 Properties = Mapping[StrEnum, tuple[sympy.Expr, ...]]
 
 

@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from re import ASCII, fullmatch
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 import sympy
 from sympy.core.relational import Relational
 
 from fedtheory.theory import exact as exact  # sympy is told of gmpy2's fractions
-from fedtheory.theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
+from fedtheory.theory.concepts import CONCEPTS, DOMAINS, NUMBER as NUMBER, F as F, X as X, monomial
 from fedtheory.theory.listing import Listing
 from fedtheory.theory.names import unknown
 from fedtheory.theory.proof_text import ProofText
@@ -695,18 +696,22 @@ class Paper:
         concept  the quantity of `CONCEPTS` that it is a letter for.  By it a problem's certified constant, a number of the
                  start or a measured quantity is found, and papers are compared
 
-        Raises ValueError for a second declaration, an unknown concept and one of another dimension.
+        Raises ValueError for a second declaration, what is no dimension, an unknown concept and one of another dimension,
+        and for assumptions that are not among `DOMAINS`.
         """
         if name in self.symbols:
             raise ValueError(f"symbol {name!r} is declared twice in {self.name}")
+        dimension = monomial(name, dimension)
         if concept is not None and concept not in CONCEPTS:
             raise ValueError(f"{name} of {self.name}: {unknown('concept', concept, list(CONCEPTS))}")
         if concept is not None and sympy.simplify(CONCEPTS[concept] / dimension) != 1:
             raise ValueError(
                 f"{name} of {self.name} has dimension {dimension}: expected {CONCEPTS[concept]}, that of {concept!r}"
             )
+        for other in sorted(assumptions.keys() - set(DOMAINS)):
+            raise ValueError(f"{name} of {self.name}: {unknown('assumption', other, list(DOMAINS))}")
         s = sympy.Symbol(name, real=True, **assumptions)
-        self.symbols[name] = Symbol(name, latex, meaning, sympy.sympify(dimension), s, concept)
+        self.symbols[name] = Symbol(name, latex, meaning, dimension, s, concept)
         return s
 
     def say(
@@ -732,8 +737,8 @@ class Paper:
         assumes   statements of this paper or of others
         rests_on  ids without the paper's short name, or statements of others, as `catalogue.find` gives them
 
-        Raises ValueError for a second declaration of a name, where `assumes` has something else than statements, and where
-        definitions read themselves.
+        Raises ValueError for a name that is no id or is declared already, where `assumes` has something else than
+        statements, and where definitions read themselves.
         """
         id_, assumes = f"{self.name}.{name}", tuple(assumes)
         for other in assumes:
@@ -741,6 +746,8 @@ class Paper:
                 raise ValueError(
                     f"{id_} assumes {other!r}: expected a statement, as `paper.say` and `catalogue.find` return it"
                 )
+        if not (isinstance(name, str) and fullmatch(r"\w+(\.\w+)*", name, ASCII)):
+            raise ValueError(f"statement {name!r} of {self.name}: expected letters, digits, _ and dots, such as lemma5")
         if id_ in self.statements:
             raise ValueError(f"statement {id_!r} is declared twice")
         statement = Statement(

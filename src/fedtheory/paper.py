@@ -13,12 +13,13 @@ The symbols, quantities and assumptions are those of `fedtheory.theory.field`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +31,7 @@ from sympy.core.relational import Relational
 
 from fedtheory import plugins
 from fedtheory.theory import catalogue, field, inequalities
+from fedtheory.theory.concepts import monomial
 from fedtheory.theory.field import *  # noqa: F403
 from fedtheory.theory.field import Assumption
 from fedtheory.theory.inequalities import FunctionSymbol, VectorSymbol, constants, exact, function, points
@@ -58,7 +60,7 @@ from fedtheory.theory.proofs.inferences import (
     young,
 )  # fmt: skip
 from fedtheory.theory.proofs.parallel import Vectors
-from fedtheory.theory.properties import Property
+from fedtheory.theory.properties import CONSTANTS, Property
 from fedtheory.theory.statement import (
     NO_CLAIM,
     About,
@@ -144,6 +146,9 @@ class OwnPaper(Paper):
         """
         if isinstance(claim, get_args(Claim)):
             return self.state("algorithm", claim, name, place, **about)
+        kind = _function(claim)
+        if not (isinstance(kind, type) and is_dataclass(kind) and callable(getattr(kind, "round", None))):
+            raise ValueError(f"algorithm {kind!r}: expected a dataclass with a method `round`, or a Listing")
         known = {"any", "sum 0", *(f"mean of {name}" for name in memory or {})}
         if wrong := sorted({*(memory or {}).values()} - known):
             raise ValueError(f"memory {wrong[0]!r}: expected 'any', 'sum 0' or the mean of another memory")
@@ -166,6 +171,11 @@ class OwnPaper(Paper):
 
         Raises ValueError for a start that is too small for two quadratics, and for a memory that is not the algorithm's.
         """
+        if name in self.symbols or not callable(of):
+            expected = (
+                "another name, this one is declared" if name in self.symbols else f"a function of a trace, got {of!r}"
+            )
+            raise ValueError(f"quantity {name!r}: expected {expected}")
         self._refuse_start(name, of, sympy.sympify(start))
         one = field.OwnQuantity(name, real=True, nonnegative=True)
         latex = name if len(name) == 1 else rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
@@ -173,7 +183,7 @@ class OwnPaper(Paper):
             (one, "", "before a round"), (one.next, "_{r+1}", "after it"), (one.last, "_{R}", "after R rounds")
         ):  # fmt: skip
             says = f"{meaning}, {when}"
-            self.symbols[each.name] = Symbol(each.name, latex + index, says, sympy.sympify(unit), each, None)
+            self.symbols[each.name] = Symbol(each.name, latex + index, says, monomial(name, unit), each, None)
         self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
         self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), t.memory)
         return one
@@ -206,7 +216,10 @@ class OwnPaper(Paper):
         known = {one.name.lower(): one for one in Property}
         if wrong := sorted(gives.keys() - known):
             raise ValueError(f"assumption {name}: {unknown('property', wrong[0], list(known))}")
-        given: dict[StrEnum, tuple[Any, ...]] = {known[key]: tuple(several) for key, several in gives.items()}
+        given: dict[StrEnum, tuple[Any, ...]] = {known[key]: tuple(_several(one)) for key, one in gives.items()}
+        for one, held in given.items():
+            if len(held) != (count := CONSTANTS.get(one, 0)):
+                raise ValueError(f"assumption {name}: {one!r} with constants {held}: expected {count}")
         return Assumption(name, words, given)
 
     def lemma(self, claim: Any, name: str = "", place: str = "", **about: Unpack[OwnAbout]) -> Statement:
@@ -241,7 +254,8 @@ class OwnPaper(Paper):
         """A statement of any kind, with its proof; arguments as in `lemma`."""
         _forget()
         by = about.pop("by", ())
-        assumed = [self._assumption(one) for one in about.get("given", ())]
+        by = by if callable(by) or by is certificate else _several(by)
+        assumed = [self._assumption(one) for one in _several(about.get("given", ()))]
         stated, conditions = self._claim(claim), _conditions(about.get("when", ()))
         if isinstance(claim, Relational) and claim.atoms(VectorSymbol):
             inequalities.of_forms(claim, when=[one.relation for one in conditions])
@@ -249,11 +263,13 @@ class OwnPaper(Paper):
         defined = {s: e for s, e in self.where.items() if s in here} | dict(about.get("where", {}))
         if {field.mu, field.L} <= here:
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
+        if wrong := [s for s in about.get("where", {}) if not isinstance(s, sympy.Symbol)]:
+            raise ValueError(f"where = {{{wrong[0]!r}: ...}}: expected symbols, such as {{h: K * eta}}")
         self._declare(here, about.get("note", ""))
         by = () if (certified := by is certificate) else by
         proof = by if callable(by) else composed(by, self._vectors) if by else None
         lemmas = [one.of if isinstance(one, Inference) else one for one in (() if callable(by) else by)]
-        used = [*about.get("rests_on", ()), *(one for one in lemmas if isinstance(one, Statement))]
+        used = [*_several(about.get("rests_on", ())), *(one for one in lemmas if isinstance(one, Statement))]
         more = {**about, "when": conditions, "where": defined, "given": assumed, "rests_on": used}
         said = super().state(kind, stated, name, place or kind, **cast(About, more))
         if proof is not None:
@@ -294,7 +310,7 @@ class OwnPaper(Paper):
     ) -> None:
         """A check of the author's own: a function of a statement, and of whether to take its time, to a `Verdict`."""
         _forget()
-        self.checks.append(Evidence(statement.id, kind, check))
+        self.checks.append(Evidence(_stated(statement).id, kind, check))
 
     def cases(
         self, statement: Statement, cases: Mapping[str, Sequence[Any]] | Callable[[], Any], left: sympy.Expr
@@ -305,7 +321,7 @@ class OwnPaper(Paper):
                outside the conditions are left out
         left   what the left side is in a case, as a formula in these symbols
         """
-        claim = statement.claim
+        claim = _stated(statement).claim
         if not isinstance(claim, Bound):
             raise ValueError(f"{statement.id}: expected a bound")
         names = sorted(map(str, left.free_symbols))
@@ -372,7 +388,7 @@ class OwnPaper(Paper):
         settings   x0, seeds, fractions and given of `fedtheory.bounds.trials.arena.Arena`; all others are the algorithm's,
         such as K=3
 
-        Raises ValueError for settings that the algorithm does not have, or lacks.
+        Raises ValueError for settings that the algorithm does not have, or lacks, and for what is no statement or problem.
         """
         from fedtheory.bounds.defaults import algorithm_of
         from fedtheory.bounds.trials.arena import Arena
@@ -390,15 +406,19 @@ class OwnPaper(Paper):
             raise ValueError(
                 f"arena with {other or 'no settings'}: {error}; expected the settings of the algorithm"
             ) from None
+        if not callable(problem):
+            raise ValueError(
+                f'problem = {problem!r}: expected one such as problem("quadratic", d=5, M=4, L=1.0, mu=0.1)'
+            )
         name = name or f"{_name_of(kind)}, arena {len(self.arenas) + 1}"
-        self.arenas.append(OwnArena(Arena(statement.id, name, problem, made, rounds, **about)))
+        self.arenas.append(OwnArena(Arena(_stated(statement).id, name, problem, made, rounds, **about)))
         return self.arenas[-1]
 
     def check(self, *statements: Statement, full: bool = False) -> PaperVerdicts:
         """The verdicts of all claims, or of some: units, exact search, worst cases, proofs, runs; lines against code."""
         from fedtheory.verification import verify
 
-        return PaperVerdicts(tuple(verify([s.id for s in statements or self._claims], full)))
+        return PaperVerdicts(tuple(verify([_stated(s).id for s in statements or self._claims], full)))
 
     @property
     def _claims(self) -> list[Statement]:
@@ -451,9 +471,17 @@ class _Figures:
 
 
 def problem(name: str, **settings: Any) -> Callable[[], Any]:
-    """A problem by its name in `fedtheory.problems`, with its settings; built when it is needed.  Raises UnknownName."""
+    """A problem by its name in `fedtheory.problems`, with its settings; built when it is needed.
+
+    Raises UnknownName, and ValueError for settings that it does not have, or lacks.
+    """
     from fedtheory.registries import problems
 
+    taken = signature(problems[name])
+    try:
+        taken.bind(**settings)
+    except TypeError as error:
+        raise ValueError(f"problem {name!r}: {error}; expected its settings {', '.join(taken.parameters)}") from None
     return partial(problems[name], **settings)
 
 
@@ -513,6 +541,18 @@ class PaperVerdicts:
         return "\n".join(lines)
 
 
+def _several(one: Any) -> list[Any]:
+    """A list of what may be one or several."""
+    return list(one) if isinstance(one, Iterable) and not isinstance(one, str) else [one]
+
+
+def _stated(statement: Any) -> Statement:
+    """Raises ValueError for what is no statement."""
+    if not isinstance(statement, Statement):
+        raise ValueError(f"{statement!r}: expected a statement, as `lemma` and `theorem` return it")
+    return statement
+
+
 def _function(kind: Callable[..., Any]) -> Callable[..., Any]:
     return kind.func if isinstance(kind, partial) else kind
 
@@ -540,9 +580,14 @@ def paper(name: str, title: str = "", *, step: Any = None, citation: str = "") -
 
     step  what h is, such as K * eta
 
-    A second paper of the same name takes the place of the first.  Raises ValueError for a name that is taken.
+    A second paper of the same name takes the place of the first.  Raises ValueError for a name that is taken, and for a
+    step that is no positive formula in other symbols than h.
     """
     plugins.check_name(name)
+    if step is not None:
+        e = sympy.sympify(step) if not isinstance(step, str) else None
+        if not isinstance(e, sympy.Expr) or e.is_positive is False or not e.is_finite or field.h in e.free_symbols:
+            raise ValueError(f"step = {step!r}: expected a formula that is positive, such as K * eta")
     _forget()
     found = OwnPaper(name, title or name, citation, step)
     plugins.add(name, lambda: found.parts)
@@ -587,7 +632,7 @@ def _terms(value: sympy.Expr) -> tuple[Term, ...]:
 
 
 def _conditions(when: Any) -> list[Condition]:
-    several = [when] if isinstance(when, Relational) else list(when)
+    several = _several(when)
     for one in several:
         if not isinstance(one, Relational | Condition):
             raise ValueError(f"when = {one}: expected conditions such as h <= 1/(4*L)")

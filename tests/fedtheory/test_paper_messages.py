@@ -18,6 +18,7 @@ from fedtheory.paper import (
     X,
     drift,
     eta,
+    function,
     gap,
     grad_sq,
     h,
@@ -26,13 +27,16 @@ from fedtheory.paper import (
     points,
     problem,
     smooth,
+    young,
 )  # fmt: skip
 from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
 from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.theory.listing import Line, Listing
 from fedtheory.theory.names import UnknownName
 from fedtheory.theory.proofs.argument import Argument
 from fedtheory.theory.proofs.scenes import admitted
+from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Status
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -44,6 +48,7 @@ def of_field() -> Any:
     return p
 
 
+quadratic = problem("quadratic", d=1, M=1, L=1.0, mu=1.0)
 x, y = points("x y")
 _G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
 
@@ -72,11 +77,43 @@ _G, _mu = sympy.Symbol("grad_sp", nonnegative=True), sympy.Symbol("mu")
         (lambda p: p.arena(p.theorem(gap.last <= gap, "t"), None, 10, tau=3), "arena with {'tau': 3}.*'tau'"),
         (lambda p: problem("quadratc"), "unknown problem 'quadratc'; did you mean quadratic"),
         (lambda p: gap.later, "has no attribute 'later'"),
+        (lambda p: p.arena("thm", quadratic, 10, K=1), "'thm': expected a statement"),
+        (lambda p: p.arena(p.theorem(gap.last <= gap, "t"), "quadratic", 10, K=1), "problem = 'quadratic': expected"),
+        (lambda p: p.check("thm"), "'thm': expected a statement"),
+        (lambda p: p.lemma(drift <= grad_sq, where={"L": 1}), "where = {'L': ...}: expected symbols"),
+        (lambda p: p.lemma(drift <= sympy.oo * grad_sq), "expected finite numbers"),
+        (lambda p: p.lemma(drift <= grad_sq, "my lemma"), "statement 'my lemma' of first: expected letters"),
+        (lambda p: p.lemma(drift <= grad_sq, "../x"), "statement '../x' of first: expected letters"),
+        (lambda p: p.algorithm(3), "algorithm 3: expected a dataclass"),
+        (
+            lambda p: p.algorithm(type("Undecorated", (), {"round": 1})),
+            "algorithm .*Undecorated.*: expected a dataclass",
+        ),
+        (lambda p: p.assume("s", "smooth", smooth=()), r"SMOOTH with constants \(\): expected 1"),
+        (lambda p: p.symbol("a", "a", "x", "furlong"), "a has dimension furlong: expected"),
+        (lambda p: p.symbol("a", "a", "x", positiv=True), "unknown assumption 'positiv'; did you mean positive"),
+        (lambda p: p.quantity("gap", "m", X**2, lambda t, m: 0), "quantity 'gap': expected another name"),
+        (lambda p: p.quantity("own", "m", X**2, 3), "quantity 'own': expected a function"),
+        (lambda p: problem("quadratic", d=1, M=1, L=1, mu=1, muu=1), "argument 'muu'; expected its settings d, M"),
+        (lambda p: function("q", smooth=float("nan")), "smooth = nan of q: expected a name or a positive number"),
+        (lambda p: [young(1), young(-1)], r"young\(-1\): expected a positive share"),
+        (lambda p: young(0), r"young\(0\): expected a positive share"),
+        (lambda p: young(float("nan")), r"young\(nan\): expected a positive share"),
+        (lambda p: paper("other", step="K*eta"), "step = 'K\\*eta': expected a formula"),
+        (lambda p: paper("other", step=-K * eta), "step = -K\\*eta.*: expected a formula"),
+        (lambda p: Listing((Line(1, 0), Line(1, 0))), "two lines 1 in a listing"),
     ],
 )
 def test_one_clear_message(wrong: Any, says: str) -> None:
     with pytest.raises((ValueError, UnknownName, AttributeError), match=says):
         wrong(of_field())
+
+
+def test_one_assumption_may_stand_alone() -> None:
+    p, about = of_field(), "of the mean"
+    said = p.lemma(drift <= grad_sq, given=smooth, by=smooth, rests_on="weights")
+    assert said.assumes == ("first.smooth",) and said.rests_on == ("first.weights",)
+    assert p.assume("mine", about, smooth=L).gives == {Property.SMOOTH: (L,)}
 
 
 def test_a_counter_model_keeps_the_definitions() -> None:

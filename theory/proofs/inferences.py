@@ -194,16 +194,27 @@ polyak, contract, telescope = (
 jensen = OfRound("jensen", parallel.jensen)
 
 
+def _positive(name: str, share: Any) -> None:
+    e = sympy.sympify(share)
+    if not isinstance(e, sympy.Expr) or e.is_positive is False or e.has(sympy.nan, sympy.oo):
+        raise ValueError(f"{name}({share}): expected a positive share")
+
+
 def young(share: Any = 1) -> OfRound:
     """2 <noise, rest> <= share ||noise||^2 + ||rest||^2 / share, for the noise of a round and the rest of its step.
 
-    `jensen` has it with share 1, unless the list has another.
+    `jensen` has it with share 1, unless the list has another.  Raises ValueError for a share that is not positive.
     """
+    _positive("young", share)
     return OfRound(f"young({share})", parallel.young(share))
 
 
 def changes(share: Any) -> OfRound:
-    """-2 <changes, G> <= share ||changes||^2 + ||G||^2 / share, with the local gradients' summed changes, G = grad F(x)."""
+    """-2 <changes, G> <= share ||changes||^2 + ||G||^2 / share, with the local gradients' summed changes, G = grad F(x).
+
+    Raises ValueError for a share that is not positive.
+    """
+    _positive("changes", share)
     return OfRound(f"changes({share})", parallel.changes(share))
 
 
