@@ -252,6 +252,8 @@ class OwnPaper(Paper):
 
     def state(self, kind: Kind, claim: Any, name: str = "", place: str = "", **about: Unpack[OwnAbout]) -> Statement:
         """A statement of any kind, with its proof; arguments as in `lemma`."""
+        if wrong := sorted(about.keys() - OwnAbout.__optional_keys__):
+            raise ValueError(f"{kind} {name}: {unknown('argument', wrong[0], sorted(OwnAbout.__optional_keys__))}")
         _forget()
         by = about.pop("by", ())
         by = by if callable(by) or by is certificate else _several(by)
@@ -265,7 +267,9 @@ class OwnPaper(Paper):
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
         if wrong := [s for s in about.get("where", {}) if not isinstance(s, sympy.Symbol)]:
             raise ValueError(f"where = {{{wrong[0]!r}: ...}}: expected symbols, such as {{h: K * eta}}")
-        self._declare(here, about.get("note", ""))
+        self._declare(
+            here.union(defined, *(sympy.sympify(e).free_symbols for e in defined.values())), about.get("note", "")
+        )
         by = () if (certified := by is certificate) else by
         proof = by if callable(by) else composed(by, self._vectors) if by else None
         lemmas = [one.of if isinstance(one, Inference) else one for one in (() if callable(by) else by)]
@@ -479,6 +483,7 @@ def problem(name: str, **settings: Any) -> Callable[[], Any]:
 
     taken = signature(problems[name])
     try:
+        taken.bind_partial(**settings)  # first, so that a misspelt name is told before the one that it leaves out
         taken.bind(**settings)
     except TypeError as error:
         raise ValueError(f"problem {name!r}: {error}; expected its settings {', '.join(taken.parameters)}") from None
