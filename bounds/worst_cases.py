@@ -23,7 +23,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, number, summed, total, vector
 from fedtheory.theory.proofs.tight import Bracket, Programme, tight
-from fedtheory.theory.properties import Properties, Property
+from fedtheory.theory.properties import Properties, Property, factors
 from fedtheory.theory.statement import Bound, Statement, defined
 
 Form = Callable[[Trace], QuadraticForm]  # a quantity of a round, such as those of `fedtheory.bounds.quantities`
@@ -408,7 +408,9 @@ class _OfTraces:
             }
             means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
             apart = [s for s in statement.symbols if s.name == _ZETA]
-            means |= {s**2: summed(c.at(NOTHING).gradient.square for c in clients) / len(clients) for s in apart}
+            part = max(factors(given, "heterogeneity at the optimum").get(_ZETA, [Fraction(1)]))
+            spread = summed(c.at(NOTHING).gradient.square for c in clients) / len(clients) / part**2
+            means |= {s**2: spread for s in apart}
             if not least and (
                 _OF_STAR & {s.name for s in statement.symbols} or any(NOTHING in c.points for c in clients)
             ):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from fractions import Fraction
 
 import sympy
 
@@ -118,4 +119,27 @@ def united(several: Iterable[Properties]) -> dict[StrEnum, tuple[sympy.Expr, ...
         for name, constants in closed(one).items():
             if found.setdefault(name, constants) != constants:
                 raise ValueError(f"{name}: assumed with {found[name]} and with {constants}; expected one of them")
+    return found
+
+
+# Concept -> the properties whose constant bounds it
+BOUNDED_BY: Mapping[str, frozenset[Property]] = {
+    "smoothness": frozenset({Property.SMOOTH, Property.SMOOTH_ABOVE, Property.SMOOTH_MEAN, Property.SMOOTH_SAMPLES}),
+    "strong convexity": frozenset({Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK}),
+    "gradient noise": frozenset({Property.VARIANCE}),
+    "heterogeneity at the optimum": frozenset({Property.HETEROGENEITY_AT_OPTIMUM}),
+}
+
+
+def factors(given: Properties, concept: str) -> dict[str, list[Fraction]]:
+    """What the constants that bound a concept are times their letters: 1/2 of L for L/2-smooth.  A number has no letter: "".
+
+    Raises ValueError for a constant that is neither a number nor a multiple > 0 of a letter.
+    """
+    found: dict[str, list[Fraction]] = {}
+    for name in sorted(BOUNDED_BY[concept] & given.keys()):
+        factor, letter = sympy.sympify(given[name][0]).as_coeff_Mul()
+        if not factor.is_Rational or not (letter == 1 or (letter.is_Symbol and factor > 0)):
+            raise ValueError(f"{name} with {given[name][0]}: expected a number, or a multiple of a symbol")
+        found.setdefault("" if letter == 1 else letter.name, []).append(Fraction(factor.p, factor.q))
     return found

@@ -30,6 +30,7 @@ from fedtheory.simulations.problems import Problem, check_problem, start_of_clie
 from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.simulations.problems.regularised import Regularised
 from fedtheory.theory import catalogue
+from fedtheory.theory.properties import BOUNDED_BY, factors
 from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, circular
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
@@ -169,9 +170,16 @@ def build(problem: Callable[[], Problem]) -> Problem:
 def constants_of(arena: Arena) -> dict[str, float]:
     """The bound's parameters other than R and the step size.
 
-    Raises NoSuchConstant when the problem lacks one, or there is no number for it.
+    Raises NoSuchConstant when the problem lacks one, there is no number for it, or one is beyond a number that is assumed.
     """
     given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
+    certified = build(arena.problem).constants
+    for concept in BOUNDED_BY:
+        name, least = CONSTANTS[concept], concept == "strong convexity"
+        for number in factors(catalogue.properties(arena.stated), concept).get("", ()):
+            if name in certified.entries and (certified[name] < number if least else certified[name] > number):
+                wanted = f"at {'least' if least else 'most'} {number}, as {arena.stated.id} assumes"
+                raise NoSuchConstant(f"{build(arena.problem).name} has {name} = {certified[name]:g}: expected {wanted}")
     return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
 
 
@@ -209,6 +217,7 @@ def known(
     own, chosen, defined = letters_of(statement.paper, algorithm, problem), dict(given), definitions(statement)
     beginning, of_each, certified = (by_letter(statement.paper, of) for of in (AT_START, OF_CLIENTS, CONSTANTS))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}
+    assumed = catalogue.properties(statement)
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]
@@ -230,7 +239,9 @@ def known(
         if name in of_each:
             return float(start_of_clients(problem, x0)[of_each[name]])
         if name in certified:
-            return float(problem.constants[certified[name]])
+            concept, value = catalogue.symbols(statement)[name].concept or "", float(problem.constants[certified[name]])
+            parts = factors(assumed, concept).get(name, (1,)) if concept in BOUNDED_BY else (1,)
+            return (min if concept == "strong convexity" else max)(value / float(part) for part in parts)
         if name in defined:
             value = defined[name].subs({s: number(s.name) for s in defined[name].free_symbols})
             if not value.is_finite:

@@ -8,7 +8,7 @@ the noise.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import pairwise, permutations, product
@@ -28,7 +28,7 @@ from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, refuse_coordinates, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
-from fedtheory.theory.properties import Property
+from fedtheory.theory.properties import BOUNDED_BY, Property, factors
 from fedtheory.theory.statement import Statement, defined
 
 _DRAWS = 6  # of noise in an instance
@@ -78,7 +78,8 @@ class OwnForm(Form):
     convex    whether every client's function is convex
     bounded   whether F is bounded below; then x* = 0 is its minimiser
     of_mean   whether mu is that of F
-    assumed   the concepts of the constants that the assumptions bound; any other number may be wrong
+    bounds    concept -> what its bounds are times their letters (`fedtheory.theory.properties.factors`); a letter that
+              bounds nothing may be any number
     laws      of the noise; none: there is none
     where     the statement's definitions
     concepts  symbol -> concept
@@ -87,7 +88,7 @@ class OwnForm(Form):
     convex: bool
     bounded: bool
     of_mean: bool
-    assumed: frozenset[str]
+    bounds: Mapping[str, Mapping[str, Sequence[Fraction]]]
     laws: tuple[str, ...]
     where: Mapping[Any, Any]
     concepts: Mapping[str, str]
@@ -140,8 +141,12 @@ class OwnRounds:
         given = catalogue.properties(statement)
         laws = {"independent": (), "shared": (Property.INDEPENDENT_NOISE,), "biased": (Property.UNBIASED,)}
         concepts = {s.name: s.concept for s in catalogue.symbols(statement).values() if s.concept}
-        assumed = {concept for concept, some in _BOUNDED_BY.items() if given.keys() & some}
-        spoken = {concepts.get(s.name) for s in statement.symbols}
+        bounds = {concept: factors(given, concept) for concept in BOUNDED_BY}
+        for concept, name in ((c, n) for c, several in bounds.items() for n in several if concepts.get(n, c) != c):
+            raise ValueError(
+                f"{statement.id} bounds the {concept} by {name}, the {concepts[name]}: expected its own letter"
+            )
+        noisy = bounds["gradient noise"] or "gradient noise" in {concepts.get(s.name) for s in statement.symbols}
         return [
             OwnForm(
                 inequalities=tuple(inequalities(statement.claim, statement.where)),
@@ -150,39 +155,60 @@ class OwnRounds:
                 convex=bool({Property.CONVEX, Property.STRONGLY_CONVEX} & given.keys()),
                 bounded=bool(_BOUNDED_BELOW & given.keys()) or any(s.name in _OF_STAR for s in statement.symbols),
                 of_mean=Property.STRONGLY_CONVEX not in given,
-                assumed=frozenset(assumed),
-                laws=tuple(law for law, lost in laws.items() if not {*lost} & given.keys())
-                if "gradient noise" in assumed | spoken
-                else (),
+                bounds=bounds,
+                laws=tuple(law for law, lost in laws.items() if noisy and not {*lost} & given.keys()),
                 where=statement.where,
                 concepts=concepts,
             )
         ]
 
+    def exact(self, r: OwnInstance, to: OwnForm) -> dict[str, Fraction]:
+        """What the assumptions bound, as it is in the instance, by concept; of the heterogeneity the square."""
+        return {
+            "smoothness": max(map(abs, r.curvatures)),
+            "strong convexity": min(r.mean) if to.of_mean else min(r.curvatures),
+            "gradient noise": r.sigma,
+            "heterogeneity at the optimum": sum((b * b for b in r.b), Fraction(0)) / r.M,
+        }
+
     def constants(self, r: OwnInstance, to: OwnForm) -> dict[str, Any]:
-        """The numbers of the instance by the letters of the paper, but for step sizes and quantities of the round."""
-        L = max(map(abs, r.curvatures))
-        own = self.chosen | self.own(r)
-        numbers = {
+        """The numbers of the instance by the letters of the paper, but for step sizes and quantities of the round.
+
+        Assumptions hold with equality; a letter of which none speaks has another number than the instance.
+        """
+        own, exact = self.chosen | self.own(r), self.exact(r, to)
+        counts = {
             "clients": Fraction(r.M),
             "sampled clients": Fraction(own.get("S", r.M)),
             "local steps": Fraction(next((own[n] for n in STEPS if n in own), 1)),
-            "smoothness": L if "smoothness" in to.assumed else L / 10,
-            "strong convexity": (min(r.mean) if to.of_mean else min(r.curvatures))
-            if "strong convexity" in to.assumed
-            else L,
-            "gradient noise": r.sigma if "gradient noise" in to.assumed else Fraction(0),
-            "heterogeneity at the optimum": sum((b * b for b in r.b), Fraction(0)) / r.M,
         }
-        found: dict[str, Any] = {"M": numbers["clients"], **{n: Fraction(v) for n, v in own.items()}}
+        L = exact["smoothness"]
+        otherwise = {**exact, "smoothness": L / 10, "strong convexity": L, "gradient noise": Fraction(0)}
+        found: dict[str, Any] = {"M": counts["clients"], **{n: Fraction(v) for n, v in own.items()}}
         for name, concept in to.concepts.items():
-            if concept in numbers:
-                found[name] = numbers[concept]
-                if concept == "gradient noise":
-                    found[SQUARED.get(name, name)] = numbers[concept] ** 2
-                if concept == "heterogeneity at the optimum":
-                    found[SQUARED.get(name, name)] = numbers[concept]
+            if concept in exact:
+                power, extreme = _power(concept), min if concept == "strong convexity" else max
+                parts = to.bounds[concept].get(name, ())
+                found[name] = extreme([exact[concept] / part**power for part in parts], default=otherwise[concept])
+                if name in SQUARED:  # by the square, which a heterogeneity already is
+                    found[SQUARED[name]] = found[name] ** (3 - power)
+            elif concept in counts:
+                found[name] = counts[concept]
         return found
+
+    def admits(self, r: OwnInstance, to: OwnForm) -> bool:
+        """Whether the instance is within the assumptions."""
+        if (to.bounded and min(r.mean) <= 0) or (to.convex and min(r.curvatures) < 0):
+            return False
+        for concept, exact in self.exact(r, to).items():
+            numbers = [part ** _power(concept) for part in to.bounds[concept].get("", ())]
+            if concept == "strong convexity":
+                letters = to.bounds[concept].keys() - {""}
+                if (letters and exact <= 0) or any(exact < number for number in numbers):
+                    return False
+            elif any(exact > number for number in numbers):
+                return False
+        return True
 
     def admissible(self, r: OwnInstance, to: OwnForm) -> Fraction | None:
         """The largest step size that the conditions admit, of many fractions, times the share; None for none."""
@@ -203,9 +229,7 @@ class OwnRounds:
 
     def cases(self, r: OwnInstance, to: OwnForm, further: bool) -> Iterator[Occurrence]:
         """The claim in numbers; nothing where the instance is not within conditions and assumptions."""
-        if further or (to.bounded and min(r.mean) <= 0) or (to.convex and min(r.curvatures) < 0):
-            return
-        if "strong convexity" in to.assumed and (min(r.mean) if to.of_mean else min(r.curvatures)) <= 0:
+        if further or not self.admits(r, to):
             return
         eta = self.admissible(r, to)
         if eta is None:
@@ -233,6 +257,7 @@ class OwnRounds:
             curvatures = [(1,), (_TENTH,), *([] if to.bounded else [(-1,)])]
         slopes: dict[int, list[tuple[int, ...]]]
         slopes = {1: [(0,)], 2: [(0, 0), (1, -1), (4, -4)], 3: [(0, 0, 0), (1, 1, -2)]}
+        noise = min([_ONE, *to.bounds["gradient noise"].get("", ())])
         for h in curvatures:
             M = len(h)
             samples: list[int | None] = [M, 1] if "S" in self.settings and "S" in to.symbols else [None]
@@ -247,7 +272,7 @@ class OwnRounds:
                         plain = OwnInstance(_fractions(h), _fractions(b), Fraction(x), K, S, share=share)
                         yield plain
                         if K * (S or M) <= _DRAWS:
-                            yield from (replace(plain, sigma=_ONE, law=law) for law in to.laws)
+                            yield from (replace(plain, sigma=noise, law=law) for law in to.laws if noise)
                         if x and M <= 2:
                             yield replace(
                                 plain, bend=_fractions([-one * Fraction(4, 5) if one > 0 else 0 for one in h])
@@ -281,8 +306,15 @@ class OwnRounds:
         found: dict[str, Any] = {f"F_{m + 1}(y)": text for m, text in enumerate(functions)}
         found |= {"x": str(r.x), "x*": "0"} | {n: str(value) for n, value in (self.chosen | self.own(r)).items()}
         found["eta"] = str(self.admissible(r, to))
-        found |= {n: str(v) for n, v in self.constants(r, to).items() if n in ("L", "mu", "beta")}
-        return found | ({"sigma": str(r.sigma), "noise": r.law} if r.sigma else {"sigma": "0"})
+        known = self.constants(r, to)
+        for name, concept in to.concepts.items():
+            if concept in _TOLD and name in to.bounds[concept]:
+                found[name] = str(known[name])
+            elif concept in _TOLD and name in to.symbols:
+                found[f"{name}, not assumed"] = str(known[name])
+        if not r.sigma:
+            return {**found, "sigma": "0"}
+        return {**found, "noise": r.law + (f", of deviation {r.sigma}" if known.get("sigma") != r.sigma else "")}
 
     def described(self, r: OwnInstance, case: Occurrence) -> str:
         """The counts of an instance."""
@@ -292,14 +324,15 @@ class OwnRounds:
 
 _OF_STAR = {"gap", "gap_next", "dist2", "dist2_next"}  # they have a meaning only where F has a minimiser
 _BOUNDED_BELOW = {*CONVEX, Property.MINIMISER, Property.BOUNDED_BELOW}
-_BOUNDED_BY = {
-    "smoothness": {Property.SMOOTH, Property.SMOOTH_ABOVE, Property.SMOOTH_MEAN, Property.SMOOTH_SAMPLES},
-    "strong convexity": {Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK},
-    "gradient noise": {Property.VARIANCE},
-}
+_TOLD = ("smoothness", "strong convexity", "gradient noise")  # in a witness
 _CANDIDATES = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
     Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 81, 96, 144, 192, 256, 512)
 )
+
+
+def _power(concept: str) -> int:
+    """The power in which `OwnRounds.exact` has what is bounded."""
+    return 2 if concept == "heterogeneity at the optimum" else 1
 
 
 @cache

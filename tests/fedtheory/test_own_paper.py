@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 import pytest
+from sympy import Rational
 
 from fedtheory.paper import (
     D,
@@ -24,6 +25,7 @@ from fedtheory.paper import (
     certificate,
     contract,
     dist2,
+    convex,
     drift,
     eta,
     gap,
@@ -199,6 +201,35 @@ def test_what_small_problems_cannot_show_is_open() -> None:
     assert q.check(one)["lemma1"].status is Status.OPEN
     two = q.lemma(gap.next <= gap / 1000, given=[smooth, strongly_convex_mean], when=[h <= 1 / L, gap <= 0])
     assert q.check(two)["lemma2"].status is not Status.REFUTED
+
+
+@pytest.mark.parametrize("part", [Rational(1, 2), 2])
+def test_the_constants_of_an_assumption_are_read(part: Any) -> None:
+    """By the searches and the worst case: true if L and sigma are read with their factor, false with half of the noise."""
+    q = paper("parts", step=K * eta)
+    q.algorithm(partial(FedAnchor, K=1), "FedAnchor")
+    own = q.assume(
+        "own",
+        "Theirs, but for a factor.",
+        smooth=(part * L,),
+        variance=(part * sigma,),
+        unbiased=(),
+        independent_noise=(),
+    )
+    about: Any = {"when": h <= 1 / (part * L), "given": [own, convex]}
+    noisy = part**3 * L * h**2 * sigma**2 / (2 * M)
+    for name, size in (("true", noisy), ("false", noisy / 2)):
+        q.lemma(gap.next <= gap - h / 2 * grad_sq + size, name, **about)
+        q.theorem(gap.last <= Delta + R * size, f"run_{name}", **about)
+    quiet = q.assume("quiet", "No noise.", variance=(0,))
+    q.lemma(gap.next <= gap, "still", when=eta <= 2 / L, given=[smooth, convex, quiet])
+    found = q.check()
+    assert {one.statement.id: one.status for one in found.checked} == {
+        f"parts.{name}": Status.REFUTED if "false" in name else Status.TESTED
+        for name in ("true", "run_true", "false", "run_false", "still")
+    }, found
+    (_, verdict), *_ = found["false"].against
+    assert "mu" not in verdict.witness, verdict.witness  # it is not assumed
 
 
 def test_a_second_paper_of_one_name_takes_the_place_of_the_first() -> None:
