@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
+from functools import partial
 from math import floor
 from operator import add, mul, sub, truediv
 from typing import Any, NamedTuple, Self, TypeVar, cast
@@ -489,5 +490,7 @@ def _model(listing: Listing) -> str | None:
 
 def _instance(algorithm: Any, eta: float) -> Any:
     """An algorithm with two of everything that it needs, and this step size."""
-    needed = [f.name for f in fields(algorithm) if f.default is MISSING and f.default_factory is MISSING and f.init]
+    kind, given = (algorithm.func, algorithm.keywords) if isinstance(algorithm, partial) else (algorithm, {})
+    open_ = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING and f.init]
+    needed = [f.name for f in open_ if f.name not in given]
     return algorithm(**{name: eta if name.startswith("eta") else _OF["steps"] for name in needed})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from fedtheory.bounds.trials.listings import round_or_lines
@@ -31,6 +33,7 @@ def local_steps(step: Expression) -> Statement:
     ("step", "algorithms", "status", "says"),
     [
         (_y[_r, _k] - _eta * _g, {"PFL": PFL}, Status.TESTED, "make the models of PFL"),
+        (_y[_r, _k] - _eta * _g, {"PFL": partial(PFL, K=3)}, Status.TESTED, "make the models of PFL"),
         (_y[_r, _k] - _eta * _g, {"SCAFFOLD": SCAFFOLD, "PFL": PFL}, Status.TESTED, "make the models of PFL"),
         (_y[_r, _k] + _eta * _g, {"PFL": PFL}, Status.ERROR, "mine.alg1: after round 1 the lines have x = "),
         (_y[_r, _k] - _eta * _c[_r], {"PFL": PFL}, Status.OPEN, "line 5: c^(0) has no value"),
