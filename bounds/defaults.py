@@ -17,6 +17,7 @@ import numpy as np
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials import arena_search
+from fedtheory.bounds.trials.arena import step_symbol
 from fedtheory.bounds.trials.own_rounds import OwnRounds
 from fedtheory.bounds.trials.quantities import QUANTITIES
 from fedtheory.bounds.tuning import largest_step
@@ -119,8 +120,10 @@ def _families(statement: Statement, algorithm: Any) -> tuple[arena_search.Candid
         return replace(arena_search.jumps(rng, M, max(least, 0.0)), settings=settings)
 
     def largest(bound: Compiled, values: Any, rounds: int) -> float | None:
-        step_size = "eta_tilde" if any(s.name == "eta_tilde" for s in statement.where) else "eta"
-        return largest_step(bound, step_size, values)
+        found = largest_step(bound, step_size := step_symbol(statement), values)
+        if found == np.inf:
+            raise ValueError(f"{statement.id}: no condition limits {step_size}: expected one, such as {step_size} <= 1/L")
+        return found
 
     vary = partial(arena_search.varied, least=least)
     quadratics = arena_search.Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)

@@ -162,8 +162,8 @@ def _parts(relation: Relational, step: sympy.Symbol) -> tuple[sympy.Expr, sympy.
 
 def largest_step(statement: Compiled, name: str, values: Mapping[str, float]) -> float:
     """The step size up to which all conditions hold, numerically; infinite where no condition limits it."""
-    step = next(s.sympy for s in statement.parameters if s.name == name)
-    on_it = [i for i, c in enumerate(statement.statement.when) if step in c.relation.free_symbols]
+    conditions = enumerate(statement.statement.when)
+    on_it = [i for i, c in conditions if name in {s.name for s in c.relation.free_symbols}]
     return min((_numerically(statement, i, name, values)[1] for i in on_it), default=float("inf"))
 
 

@@ -232,6 +232,15 @@ def test_the_constants_of_an_assumption_are_read(part: Any) -> None:
     assert "mu" not in verdict.witness, verdict.witness  # it is not assumed
 
 
+def test_a_theorem_without_a_limit_of_its_step_size_is_open() -> None:
+    """In words: nothing says with which step size to run."""
+    q = paper("unlimited")
+    q.algorithm(FedAnchor)
+    for when in ([], eta >= 1 / L):
+        found = q.check(one := q.theorem(gap.last <= Delta, when=when))[one.id]
+        assert found.status is Status.OPEN and "no condition limits eta: expected one" in repr(found)
+
+
 def test_a_second_paper_of_one_name_takes_the_place_of_the_first() -> None:
     """As when a cell of a notebook runs again."""
     for claim, status in ((drift <= h * grad_sq, Status.REFUTED), (drift <= h**2 * grad_sq, Status.OPEN)):
