@@ -17,7 +17,7 @@ import numpy as np
 from fedtheory.bounds import worst_cases
 from fedtheory.bounds.evaluation import Compiled
 from fedtheory.bounds.trials import arena_search
-from fedtheory.bounds.trials.arena import step_symbol
+from fedtheory.bounds.trials.arena import step_symbol, unless_in_words
 from fedtheory.bounds.trials.own_rounds import OwnRounds
 from fedtheory.bounds.trials.quantities import QUANTITIES
 from fedtheory.bounds.tuning import largest_step
@@ -59,7 +59,9 @@ def _or_open(check: Callable[[Statement, bool], Verdict]) -> Callable[[Statement
             found = check(statement, full)
         except ValueError as error:
             return Verdict(Status.OPEN, str(error))
-        return replace(found, status=Status.OPEN) if found.status is Status.VACUOUS else found
+        return (
+            replace(found, status=Status.OPEN) if found.status is Status.VACUOUS else unless_in_words(found, statement)
+        )
 
     return checked
 
@@ -122,7 +124,9 @@ def _families(statement: Statement, algorithm: Any) -> tuple[arena_search.Candid
     def largest(bound: Compiled, values: Any, rounds: int) -> float | None:
         found = largest_step(bound, step_size := step_symbol(statement), values)
         if found == np.inf:
-            raise ValueError(f"{statement.id}: no condition limits {step_size}: expected one, such as {step_size} <= 1/L")
+            raise ValueError(
+                f"{statement.id}: no condition limits {step_size}: expected one, such as {step_size} <= 1/L"
+            )
         return found
 
     vary = partial(arena_search.varied, least=least)

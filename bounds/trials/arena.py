@@ -31,7 +31,7 @@ from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.simulations.problems.regularised import Regularised
 from fedtheory.theory import catalogue
 from fedtheory.theory.properties import BOUNDED_BY, factors
-from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, circular
+from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, Words, circular
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by this or less is rounding
@@ -772,6 +772,16 @@ def arena_evidence(arenas: Sequence[Arena]) -> list[Evidence]:
         groups.setdefault((arena.statement, arena.kind), []).append(arena)
 
     def check_with(own: list[Arena]) -> Callable[[Statement, bool], Verdict]:
-        return lambda statement, full: judge(own, statement, full)
+        return lambda statement, full: unless_in_words(judge(own, statement, full), statement)
 
     return [Evidence(id_, kind, check_with(own)) for (id_, kind), own in groups.items()]
+
+
+def unless_in_words(found: Verdict, statement: Statement) -> Verdict:
+    """The verdict of a check that reads no words: what it refutes is open where an assumption is in words alone."""
+    assumed = map(catalogue.find, statement.assumes)
+    words = [f"{one.id} ({one.claim.text})" for one in assumed if isinstance(one.claim, Words) and not one.gives]
+    if found.status is not Status.REFUTED or not words:
+        return found
+    says = f"an instance violates the claim, but perhaps also {', '.join(words)}"
+    return Verdict(Status.OPEN, f"{says}: searches, worst cases and runs cannot read an assumption in words")

@@ -36,6 +36,7 @@ from fedtheory.paper import (
     off_star,
     paper,
     polyak,
+    problem,
     sigma,
     smooth,
     strongly_convex,
@@ -45,6 +46,7 @@ from fedtheory.paper import (
 )  # fmt: skip
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
 from fedtheory.simulations.algorithms.fedcom import DIANA
+from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Status, Words
 
@@ -230,6 +232,22 @@ def test_the_constants_of_an_assumption_are_read(part: Any) -> None:
     }, found
     (_, verdict), *_ = found["false"].against
     assert "mu" not in verdict.witness, verdict.witness  # it is not assumed
+
+
+def test_no_instance_refutes_what_assumes_something_in_words() -> None:
+    """Instances of rounds, worst cases, runs and arenas may violate it; without it they refute."""
+    for words, status in (("All F_m are the same.", Status.OPEN), ("", Status.REFUTED)):
+        q = paper("worded", step=K * eta)
+        q.algorithm(PFL)
+        given = [smooth, convex, noise, *([q.assume("same", words)] if words else [])]
+        about: Any = {"when": h <= 1 / (10 * L), "given": given}
+        q.lemma(drift <= 2 * h**2 * grad_sq + 2 * h**2 * sigma**2 / K, **about)
+        one = q.theorem(gap.last <= Delta / R + L * h**2 * sigma**2, **about)
+        q.arena(one, problem("quadratic", d=2, M=2, L=1.0, mu=0.1), 5, K=1)
+        for found in q.check().checked:
+            kinds = {"search", "worst_case"} if found.statement.kind == "lemma" else {"search", "moments"}
+            assert {(e.kind, v.status) for e, v in found.verdicts if e.kind != "units"} == {(k, status) for k in kinds}
+            assert not words or "worded.same (All F_m are the same.): searches, worst cases" in repr(found)
 
 
 def test_a_theorem_without_a_limit_of_its_step_size_is_open() -> None:
