@@ -490,7 +490,9 @@ def _model(listing: Listing) -> str | None:
 
 def _instance(algorithm: Any, eta: float) -> Any:
     """An algorithm with two of everything that it needs, and this step size."""
-    kind, given = (algorithm.func, algorithm.keywords) if isinstance(algorithm, partial) else (algorithm, {})
-    open_ = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING and f.init]
-    needed = [f.name for f in open_ if f.name not in given]
+    kind, chosen = algorithm, dict[str, Any]()
+    if isinstance(algorithm, partial):
+        kind, chosen = cast(Any, algorithm.func), algorithm.keywords
+    required = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING and f.init]
+    needed = [f.name for f in required if f.name not in chosen]
     return algorithm(**{name: eta if name.startswith("eta") else _OF["steps"] for name in needed})
