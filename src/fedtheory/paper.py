@@ -76,6 +76,7 @@ from fedtheory.theory.statement import (
     Rates,
     Relations,
     Statement,
+    Status,
     Symbol,
     Term,
     Verdict,
@@ -186,6 +187,9 @@ class OwnPaper(Paper):
             self.symbols[each.name] = Symbol(each.name, latex + index, says, monomial(name, unit), each, None)
         self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
         self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), t.memory)
+            self.symbols[each.name] = Symbol(each.name, latex + index, says, sympy.sympify(unit), each, None)
+        self.quantities[name], self.starts[one] = lambda t: of(t, _Memories(t.before)), sympy.sympify(start)
+        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), _Memories(t.memory))
         return one
 
     def _refuse_start(self, name: str, of: Callable[[Any, Mapping[str, Any]], Any], start: sympy.Expr) -> None:
@@ -434,6 +438,16 @@ class OwnPaper(Paper):
         return "\n".join([f"{self.name}: {self.title}", *some[:8]])
 
 
+class _Memories(dict[str, Any]):
+    """The memories of a trace by name; a ValueError for one that is not declared."""
+
+    def __missing__(self, name: str) -> Any:
+        told = ", ".join(self) or "none"
+        raise ValueError(
+            f"memory {name!r} is not declared: expected it in p.algorithm(..., memory=...), which has {told}"
+        )
+
+
 @dataclass(frozen=True)
 class OwnArena:
     """A bound, and the problem and algorithm that test it."""
@@ -534,15 +548,20 @@ class PaperVerdicts:
         raise unknown("statement", name, [one.statement.id for one in self.checked])
 
     def __repr__(self) -> str:
+        from fedtheory.texts import why_open
+
         lines = []
         for one in self.checked:
             lines.append(f"{one.statement.id.partition('.')[2]}: {one.headline}")
             for evidence, verdict in sorted(one.against, key=lambda pair: pair[0].kind != "units")[:1]:
                 witness = in_one_line(verdict.witness)
                 lines.append(f"  {evidence.kind}: {verdict.says}" + (f" ({witness})" if witness else ""))
-            for evidence, verdict in one.verdicts:
-                if str(verdict.status) in ("broken", "error"):
-                    lines.append(f"  {evidence.kind}: {verdict.says}")
+            undecided = one.status in (Status.OPEN, Status.VACUOUS)
+            told = {Status.BROKEN, Status.ERROR, *((Status.OPEN, Status.VACUOUS) if undecided else ())}
+            reasons = [
+                f"  {evidence.kind}: {verdict.says}" for evidence, verdict in one.verdicts if verdict.status in told
+            ]
+            lines += reasons or ([f"  {why_open(one.statement)}"] if undecided else [])
         return "\n".join(lines)
 
 

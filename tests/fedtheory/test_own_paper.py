@@ -39,6 +39,7 @@ from fedtheory.paper import (
     problem,
     sigma,
     smooth,
+    spread_everywhere,
     strongly_convex,
     strongly_convex_mean,
     telescope,
@@ -248,6 +249,22 @@ def test_no_instance_refutes_what_assumes_something_in_words() -> None:
             kinds = {"search", "worst_case"} if found.statement.kind == "lemma" else {"search", "moments"}
             assert {(e.kind, v.status) for e, v in found.verdicts if e.kind != "units"} == {(k, status) for k in kinds}
             assert not words or "worded.same (All F_m are the same.): searches, worst cases" in repr(found)
+
+
+def test_what_is_open_says_why() -> None:
+    """A memory that is not declared is named; a claim that nothing looks at is said to be one."""
+    q = paper("forgetful")
+    q.algorithm(DIANA)
+    away = q.quantity("away", "distance of the memories", F**2 / X**2, off_star("h_j"))
+    q.lemma(away <= L * gap, given=[smooth, strongly_convex], when=eta <= 1 / L)
+    q.lemma(gap.next <= gap, given=[spread_everywhere], when=eta <= 1 / L)
+    alone = paper("alone")
+    alone.lemma(gap.next <= gap)
+    assert "memory 'h_j' is not declared: expected it in p.algorithm(..., memory=...), which has none" in repr(
+        q.check()
+    )
+    assert "search: forgetful.lemma2 assumes heterogeneity everywhere: expected" in repr(q.check())
+    assert repr(alone.check()).splitlines() == ["lemma1: open", "  no check here can decide it"]
 
 
 def test_a_theorem_without_a_limit_of_its_step_size_is_open() -> None:
