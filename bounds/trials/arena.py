@@ -177,7 +177,9 @@ def constants_of(arena: Arena) -> dict[str, float]:
     for concept in BOUNDED_BY:
         name, least = CONSTANTS[concept], concept == "strong convexity"
         for number in factors(catalogue.properties(arena.stated), concept).get("", ()):
-            if name in certified.entries and (certified[name] < number if least else certified[name] > number):
+            if least and not number:
+                continue  # convex: no constant of a problem tells
+            if certified[name] < number if least else certified[name] > number:
                 wanted = f"at {'least' if least else 'most'} {number}, as {arena.stated.id} assumes"
                 raise NoSuchConstant(f"{build(arena.problem).name} has {name} = {certified[name]:g}: expected {wanted}")
     return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
@@ -734,8 +736,10 @@ def exceeded(
     diverged  the round, after R, by which the measured quantity is no longer finite
     """
     algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
-    symbols, phi = algorithm.symbols(problem), regularisation(arena)
-    others = {n: repr(v) for n, v in settings_of(arena.algorithm).items() if n not in symbols}
+    symbols, phi, constants = algorithm.symbols(problem), regularisation(arena), constants_of(arena)
+    others = {n: symbols.get(n, repr(v)) for n, v in settings_of(arena.algorithm).items() if n not in constants}
+    table = catalogue.symbols(arena.stated)
+    counted = any(table[name].concept == "clients" for name in constants if name in table)
     witness: dict[str, Any] = {
         "arena": arena.name,
         "problem": described(arena.problem),
@@ -743,7 +747,8 @@ def exceeded(
         **others,
         "x0": arena.x0,
         **({} if phi is None else {"phi": phi}),
-        **constants_of(arena),
+        **({} if counted else {"M": problem.M}),
+        **constants,
         step_symbol(arena.stated): step,
         "R": R,
         "measured": measured,

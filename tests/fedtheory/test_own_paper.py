@@ -267,6 +267,16 @@ def test_what_is_open_says_why() -> None:
     assert repr(alone.check()).splitlines() == ["lemma1: open", "  no check here can decide it"]
 
 
+def test_a_witness_of_a_run_has_all_settings() -> None:
+    """Also those of which the theorem does not speak."""
+    q = paper("silent", step=K * eta)
+    q.algorithm(PFL)
+    q.theorem(gap.last <= (1 - mu * h / 2) ** R * Delta, when=h <= 1 / (4 * L), given=[smooth, strongly_convex])
+    ((_, verdict),) = q.check()["theorem1"].against
+    assert {"M", "K", "L", "mu", "eta_tilde", "x0", "R"} <= verdict.witness.keys()
+    assert len(verdict.witness["problem"].split(", ")) == verdict.witness["M"]
+
+
 def test_a_theorem_without_a_limit_of_its_step_size_is_open() -> None:
     """In words: nothing says with which step size to run."""
     q = paper("unlimited")
