@@ -409,8 +409,8 @@ class _OfTraces:
             means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
             apart = [s for s in statement.symbols if s.name == _ZETA]
             part = max(factors(given, "heterogeneity at the optimum").get(_ZETA, [Fraction(1)]))
-            spread = summed(c.at(NOTHING).gradient.square for c in clients) / len(clients) / part**2
-            means |= {s**2: spread for s in apart}
+            many = len(clients) * part**2
+            means |= {s**2: summed(c.at(NOTHING).gradient.square for c in clients) / many for s in apart}
             if not least and (
                 _OF_STAR & {s.name for s in statement.symbols} or any(NOTHING in c.points for c in clients)
             ):

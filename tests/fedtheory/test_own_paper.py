@@ -31,12 +31,12 @@ from fedtheory.paper import (
     gap,
     grad_sq,
     h,
+    local_sq,
     mu,
     noise,
     off_star,
     paper,
     polyak,
-    problem,
     sigma,
     smooth,
     spread_everywhere,
@@ -48,6 +48,7 @@ from fedtheory.paper import (
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
 from fedtheory.simulations.algorithms.fedcom import DIANA
 from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.problems.quadratic import generate
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Status, Words
 
@@ -224,12 +225,16 @@ def test_the_constants_of_an_assumption_are_read(part: Any) -> None:
     for name, size in (("true", noisy), ("false", noisy / 2)):
         q.lemma(gap.next <= gap - h / 2 * grad_sq + size, name, **about)
         q.theorem(gap.last <= Delta + R * size, f"run_{name}", **about)
+    apart = q.assume("apart", "Theirs, but for a factor.", heterogeneity_at_optimum=(part * zeta,))
+    for name, factor in (("apart_true", 2), ("apart_false", Rational(1, 2))):
+        claim = local_sq <= 4 * L * gap + factor * part**2 * zeta**2
+        q.lemma(claim, name, when=h <= 1 / L, given=[smooth, convex, apart])
     quiet = q.assume("quiet", "No noise.", variance=(0,))
     q.lemma(gap.next <= gap, "still", when=eta <= 2 / L, given=[smooth, convex, quiet])
     found = q.check()
     assert {one.statement.id: one.status for one in found.checked} == {
         f"parts.{name}": Status.REFUTED if "false" in name else Status.TESTED
-        for name in ("true", "run_true", "false", "run_false", "still")
+        for name in ("true", "run_true", "false", "run_false", "apart_true", "apart_false", "still")
     }, found
     (_, verdict), *_ = found["false"].against
     assert "mu" not in verdict.witness, verdict.witness  # it is not assumed
@@ -244,7 +249,7 @@ def test_no_instance_refutes_what_assumes_something_in_words() -> None:
         about: Any = {"when": h <= 1 / (10 * L), "given": given}
         q.lemma(drift <= 2 * h**2 * grad_sq + 2 * h**2 * sigma**2 / K, **about)
         one = q.theorem(gap.last <= Delta / R + L * h**2 * sigma**2, **about)
-        q.arena(one, problem("quadratic", d=2, M=2, L=1.0, mu=0.1), 5, K=1)
+        q.arena(one, partial(generate, d=2, M=2, L=1.0, mu=0.1), 5, K=1)
         for found in q.check().checked:
             kinds = {"search", "worst_case"} if found.statement.kind == "lemma" else {"search", "moments"}
             assert {(e.kind, v.status) for e, v in found.verdicts if e.kind != "units"} == {(k, status) for k in kinds}
