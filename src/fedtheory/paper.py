@@ -185,9 +185,6 @@ class OwnPaper(Paper):
         ):  # fmt: skip
             says = f"{meaning}, {when}"
             self.symbols[each.name] = Symbol(each.name, latex + index, says, monomial(name, unit), each, None)
-        self.quantities[name], self.starts[one] = lambda t: of(t, t.before), sympy.sympify(start)
-        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), t.memory)
-            self.symbols[each.name] = Symbol(each.name, latex + index, says, sympy.sympify(unit), each, None)
         self.quantities[name], self.starts[one] = lambda t: of(t, _Memories(t.before)), sympy.sympify(start)
         self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), _Memories(t.memory))
         return one
@@ -207,10 +204,7 @@ class OwnPaper(Paper):
             functions = [PiecewiseQuadratic(np.array([[Fraction(1)]]), vector(slope)) for slope in (b, -b)]
             numbers = {field.D: x, field.Delta: sympy.Rational(x, 2), field.zeta: b, field.spread: b, field.M: 2}
             told = start.subs({**numbers, field.L: 1, field.mu: 1, field.sigma: 0})
-            try:
-                least = sympy.sympify(of(Trace(functions, vector(x), zero, vector(x), ()), memory))
-            except KeyError as error:
-                raise ValueError(f"quantity {name}: {unknown('memory', error.args[0], list(self.memory))}") from None
+            least = sympy.sympify(of(Trace(functions, vector(x), zero, vector(x), ()), _Memories(memory)))
             if told.is_number and told < least:
                 where = f"y^2/2 + {b} y and y^2/2 - {b} y, x_0 = {x} and memories of 0"
                 raise ValueError(f"quantity {name}: start = {start}, {told} for {where}: expected at least {least}")
