@@ -149,7 +149,8 @@ class _Model:
         steps = {name: 1 for name in self.settings if name in worst_cases.STEPS}
         others = {name: s for name, s in self.settings.items() if name not in worst_cases.STEPS}
         algorithm = copy(self.algorithm(eta=1.0, **steps, **dict.fromkeys(others, 0.5)))
-        refuse_coordinates(algorithm)
+        compresses = hasattr(algorithm, "compressor")
+        refuse_coordinates(algorithm, list if compresses else None)
         for name, symbol in others.items():
             object.__setattr__(algorithm, name, symbol)
         clients = range(at.M)
@@ -186,7 +187,6 @@ class _Model:
 
         chance = getattr(algorithm, getattr(algorithm, _COIN), None) if hasattr(algorithm, _COIN) else None
         tosses = [(sympy.S.One, None)] if chance is None else [(chance, 0.0), (1 - chance, float("inf"))]
-        compresses = hasattr(algorithm, "compressor")
         for odds, coin in tosses:
             functions = [at.function(m) for m in clients]
             coded = coder if compresses else None

@@ -493,7 +493,7 @@ def trace(
     return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, coded, weights)
 
 
-def refuse_coordinates(algorithm: Algorithm) -> None:
+def refuse_coordinates(algorithm: Algorithm, coder: Coder | None = None) -> None:
     """Raises ValueError for a round that does not do the same with each coordinate alone as with the whole vector."""
     one = np.array([PlainFraction(1)], dtype=object)
 
@@ -504,7 +504,7 @@ def refuse_coordinates(algorithm: Algorithm) -> None:
     order = range(algorithm.participants(cast(Problem, SimpleNamespace(M=3, weights=None, name="a trace"))))
     several = [
         trace(algorithm, functions, vector(1, 7), vector(0, 0), PlainFraction(1, 8), order,
-              lambda client, turn, k, at: vector(client, k), coin=0.0, coder=list, apart=apart)
+              lambda client, turn, k, at: vector(client, k), coin=0.0, coder=coder, apart=apart)
         for apart in (False, True)
     ]  # fmt: skip
     whole, alone = (
