@@ -408,7 +408,7 @@ class OwnPaper(Paper):
             raise ValueError(
                 f"arena with {other or 'no settings'}: {error}; expected the settings of the algorithm"
             ) from None
-        if not callable(problem):
+        if not callable(problem) and not hasattr(problem, "gradient"):
             raise ValueError(
                 f'problem = {problem!r}: expected one such as problem("quadratic", d=5, M=4, L=1.0, mu=0.1)'
             )
