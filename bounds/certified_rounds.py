@@ -150,11 +150,11 @@ class _Model:
         others = {name: s for name, s in self.settings.items() if name not in worst_cases.STEPS}
         algorithm = copy(self.algorithm(eta=1.0, **steps, **dict.fromkeys(others, 0.5)))
         compresses = hasattr(algorithm, "compressor")
-        refuse_coordinates(algorithm, list if compresses else None)
-        for name, symbol in others.items():
-            object.__setattr__(algorithm, name, symbol)
         clients = range(at.M)
         own = [name for name, kind in self.memory.items() if not kind.startswith(MEAN)]
+        refuse_coordinates(algorithm, at.M, list if compresses else None, {name: name in own for name in self.memory})
+        for name, symbol in others.items():
+            object.__setattr__(algorithm, name, symbol)
         memory: dict[str, Any] = {name: [Formal(at.symbol(name, m)) for m in clients] for name in own}
         means = {name: memory[kind.removeprefix(MEAN)] for name, kind in self.memory.items() if name not in own}
         memory |= {name: sum(several[1:], start=several[0]) / at.M for name, several in means.items()}
@@ -195,13 +195,16 @@ class _Model:
             yield odds, found
 
     def _refuse_other_memories(self, t: Trace) -> None:
-        """Raises ValueError for a memory that is after a round not what it is before each."""
+        """Raises ValueError for a memory that is after a round not what it is before each, and for one not declared."""
+        if more := t.memory.keys() - self.memory.keys():
+            raise ValueError(f"it keeps {min(more)}: expected memory=..., which says what that is before a round")
         for name, kind in self.memory.items():
-            if kind == "any":
-                continue
-            of, sums = (name, ZERO) if kind == "sum 0" else (kind.removeprefix(MEAN), t.memory[name] * len(t.functions))
-            before, after = (sum(memory[of][1:], start=memory[of][0]) for memory in (t.before, t.memory))
-            if sympy.expand((after - sums - (before if kind == "sum 0" else ZERO)).e) != 0:
+            of = kind.removeprefix(MEAN) if kind.startswith(MEAN) else name
+            rest = ZERO if kind == "any" else sum(t.memory[of][1:], start=t.memory[of][0])
+            rest = rest - t.memory[name] * len(t.functions) if kind.startswith(MEAN) else rest
+            first, *others = t.before[of]
+            zero = {first.e: -sum(one.e for one in others)} if kind == "sum 0" else {}
+            if sympy.expand(rest.e.subs(zero)) != 0:
                 raise ValueError(f"memory {name}: expected '{kind}' after the round, too, as before it")
 
 
@@ -480,6 +483,7 @@ def question(statement: Statement) -> inequalities.FormQuestion:
 
 def check(statement: Statement, full: bool = False) -> Verdict:
     """The proof of a lemma about a round by a certificate; open where none is found."""
+    memory = worst_cases.memory_of(statement.paper)
     try:
         asked = question(statement)
         found = inequalities.certified(asked)
@@ -491,5 +495,6 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     if found is None:
         return Verdict(Status.BROKEN, "no multipliers were found", witness={"step": "the certificate"})
     seen = f"the coefficients are a + b/M for every M, as the code has them for M = {', '.join(map(str, _COUNTS))}"
-    premises = (*found.premises, Premise("inference", seen))
+    told = [seen, *(["the first round, too, has the memories of memory= before it"] if memory else [])]
+    premises = (*found.premises, *(Premise("inference", one) for one in told))
     return replace(found, says=f"{found.says}; {seen}", premises=premises)

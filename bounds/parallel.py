@@ -50,8 +50,7 @@ def _factors(build: Callable[..., Algorithm], steps: str | None, M: int, K: int)
         algorithm = build(eta=1.0, **({steps: K} if steps else {}))
     except TypeError as error:
         raise _other(str(error)) from None
-    if M == 1:
-        refuse_coordinates(algorithm)
+    refuse_coordinates(algorithm, M)
     for eta in (Fraction(1), Fraction(2), Fraction(1, 1024)):
         t = trace(algorithm, clients, start, NOTHING, eta, range(M), noise)
         if len(t.steps) != M * K or (not steps and any(s.x != start for s in t.steps)):

@@ -166,7 +166,7 @@ def _outcomes(
     """The round with every order, coin and sign of the noise, each with its chance; a parallel round needs samples only."""
     M = len(clients)
     S = algorithm.participants(cast(Problem, SimpleNamespace(M=M, weights=None, name="a trace")))
-    refuse_coordinates(algorithm)
+    refuse_coordinates(algorithm, M)
 
     def traced(order: Sequence[int], coin: float | None, signs: Sequence[int] = (), parallel: bool = True) -> Trace:
         error = two_valued(order, signs, noise, parallel, given)

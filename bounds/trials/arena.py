@@ -789,4 +789,5 @@ def unless_in_words(found: Verdict, statement: Statement) -> Verdict:
     if found.status is not Status.REFUTED or not words:
         return found
     says = f"an instance violates the claim, but perhaps also {', '.join(words)}"
-    return Verdict(Status.OPEN, f"{says}: searches, worst cases and runs cannot read an assumption in words")
+    says = f"{found.says}; {says}: searches, worst cases and runs cannot read an assumption in words"
+    return replace(found, status=Status.OPEN, says=says)

@@ -361,7 +361,7 @@ def _measured(
     r: OwnInstance,
     eta: Fraction,
 ) -> dict[str, Any]:
-    algorithm = _built(build, settings)
+    algorithm = _built(build, settings, r.M)
     S = algorithm.participants(cast(Problem, SimpleNamespace(M=r.M, weights=None, name="an instance")))
     chances, traces = [], []
     for order in permutations(range(r.M), S):
@@ -372,9 +372,9 @@ def _measured(
 
 
 @cache
-def _built(build: Callable[..., Algorithm], settings: tuple[tuple[str, int], ...]) -> Algorithm:
+def _built(build: Callable[..., Algorithm], settings: tuple[tuple[str, int], ...], M: int) -> Algorithm:
     algorithm = build(eta=1.0, **dict(settings))
-    refuse_coordinates(algorithm)
+    refuse_coordinates(algorithm, M)
     return algorithm
 
 

@@ -6,7 +6,6 @@ The paper bounds the gradients, and heterogeneity by the clients' minima; here i
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 
 from fedtheory.paper import *
@@ -30,7 +29,7 @@ class Decreasing(PFL):
 
 
 paper = paper("li", "On the Convergence of FedAvg on Non-IID Data", step=K * eta, citation="Li et al., ICLR 2020")
-paper.algorithm(partial(Decreasing, after=400))
+paper.algorithm(PFL)  # a round with the step size h; the theorem and its runs have another h in each
 given, when, q = [smooth, strongly_convex, noise.independent, heterogeneity], h <= 1 / (10 * L), sigma**2 / K
 drifts, one = 2 * h**2 * local_sq + 2 * h**2 * q, [smooth, noise]
 lemma1 = paper.lemma(drift <= drifts, when=when, given=one, by=[*one, jensen])

@@ -271,12 +271,12 @@ Coder = Callable[[Sequence[Any]], Sequence[Any]]  # what the clients compress, t
 
 
 class _Turns(NamedTuple):
-    """In place of the draws of some clients at a step: the turn of the first of them, and the step."""
+    """In place of the draws of some clients at a step: their turns, and the step."""
 
-    first: int
+    clients: tuple[int, ...] = ()
+    turns: tuple[int, ...] = ()
     k: int = 0
     coin: float | None = None
-    clients: tuple[int, ...] = ()
 
     @property
     def local(self) -> _Turns:
@@ -308,7 +308,7 @@ class _GivenDraws:
     clients: Sequence[int]
     round: int | None = None
     coin: float | None = None
-    turns: int = 0
+    turns: dict[int, int] = field(default_factory=dict)  # of the clients that have asked
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -326,15 +326,20 @@ class _GivenDraws:
         return np.array([[client for client in self.clients if client < M][:S]])
 
     def of(self, client: NDArray[np.int64], steps: int = 0) -> _Turns:
-        """The next turns, one for each of the clients; the coin that all share is drawn for a client beyond them."""
-        if client.size and client.flat[0] >= self.M:
-            return _Turns(0, coin=self.coin)
-        first, self.turns = self.turns + 1, self.turns + client.shape[-1]
-        return _Turns(first, clients=tuple(client.ravel().tolist()))
+        """The turns of the clients, the next ones of those that ask for the first time in the round.
+
+        The coin that all share is drawn for a client beyond them; those who do not take part have draws beyond, too.
+        """
+        own = client.ravel().tolist()
+        if own and own[0] >= self.M:
+            return _Turns(tuple(one % self.M for one in own), tuple(range(len(own))), coin=self.coin)
+        for one in own:
+            self.turns.setdefault(one, len(self.turns) + 1)
+        return _Turns(tuple(own), tuple(self.turns[one] for one in own))
 
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
         """The draws of a compressor; one that draws must be given, and nobody takes a turn."""
-        return _Turns(0)
+        return _Turns()
 
     def __getattr__(self, name: str) -> Any:
         raise _not_given(name)
@@ -378,9 +383,11 @@ class _TraceProblem:
         """
 
         def step(lead: int, i: int, who: int, at: Any) -> Any:
-            function, turn = self.functions[who], draw.first + i
             if draw.clients[i : i + 1] != (who,):
-                raise ValueError(f"client {who + 1} takes a gradient with draws of another: expected its own, draws.of")
+                raise ValueError(
+                    f"client {who + 1} takes a gradient with draws of another: expected draws.of of the same clients"
+                )
+            function, turn = self.functions[who], draw.turns[i]
             found = TraceStep(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k, at))
             if not lead:
                 self.made.append(found)
@@ -493,32 +500,49 @@ def trace(
     return Trace(functions, x, zero, _joined(end[0, 0]), tuple(steps), memory or {}, after, coded, weights)
 
 
-def refuse_coordinates(algorithm: Algorithm, coder: Coder | None = None) -> None:
-    """Raises ValueError for a round that does not do the same with each coordinate alone as with the whole vector."""
+def refuse_coordinates(
+    algorithm: Algorithm, M: int, coder: Coder | None = None, memory: Mapping[str, bool] | None = None
+) -> None:
+    """Raises ValueError for a round that does not do the same with each coordinate alone as with the whole vector.
+
+    M       clients
+    coder   of an algorithm that compresses
+    memory  name -> whether each client has its own
+    """
     one = np.array([PlainFraction(1)], dtype=object)
 
-    def vector(*v: int) -> RandomVector:
-        return RandomVector.constant([PlainFraction(entry) for entry in v], one, False)
+    def vector(start: int, step: int) -> RandomVector:
+        return RandomVector.constant([PlainFraction(start + step * c**2) for c in range(_COORDINATES)], one, False)
 
-    functions = [PiecewiseQuadratic(np.array([[h], [2]], dtype=object), vector(h, 1 - h)) for h in (1, 3, 5)]
-    order = range(algorithm.participants(cast(Problem, SimpleNamespace(M=3, weights=None, name="a trace"))))
-    several = [
-        trace(algorithm, functions, vector(1, 7), vector(0, 0), PlainFraction(1, 8), order,
-              lambda client, turn, k, at: vector(client, k), coin=0.0, coder=coder, apart=apart)
-        for apart in (False, True)
-    ]  # fmt: skip
-    whole, alone = (
-        [
-            t.end,
-            *(s.x for s in t.steps),
-            *chain.from_iterable(v if isinstance(v, tuple) else [v] for v in t.memory.values()),
-        ]
-        for t in several
-    )
-    if [v.values.tolist() for v in whole] != [v.values.tolist() for v in alone]:
-        raise ValueError(
-            f"{type(algorithm).__name__} mixes coordinates: expected sums over clients, axis 2 of their models, not axis 3"
+    H = np.array([[1 + c] for c in range(_COORDINATES)], dtype=object)
+    functions = [PiecewiseQuadratic(H * (m + 1), vector(m, 1 - m)) for m in range(M)]
+    before = {
+        name: [vector(i + m, 2 * m - 3) for m in range(M)] if own else vector(i, 5)
+        for i, (name, own) in enumerate((memory or {}).items())
+    }
+    order = range(algorithm.participants(cast(Problem, SimpleNamespace(M=M, weights=None, name="a trace"))))
+    for coin in (0.0, 1 - 2.0**-53):  # the least and the largest that the server can draw
+        several = [
+            trace(algorithm, functions, vector(1, 7), vector(0, 0), PlainFraction(1, 8), order,
+                  lambda client, turn, k, at: vector(client, k), before, None, coin, coder, apart)
+            for apart in (False, True)
+        ]  # fmt: skip
+        whole, alone = (
+            [
+                t.end,
+                *(s.x for s in t.steps),
+                *chain.from_iterable(v if isinstance(v, tuple) else [v] for v in t.memory.values()),
+            ]
+            for t in several
         )
+        if [v.values.tolist() for v in whole] != [v.values.tolist() for v in alone]:
+            raise ValueError(
+                f"{type(algorithm).__name__} mixes coordinates: expected the same of each, with sums over clients alone, "
+                "which are axis 2 of their models"
+            )
+
+
+_COORDINATES = 5  # of `refuse_coordinates`; a prime, so that no part of them is alike
 
 
 def _cells(value: Any, apart: bool) -> Array:

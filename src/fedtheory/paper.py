@@ -170,7 +170,7 @@ class OwnPaper(Paper):
                the trace's x is then the model before or after it
         start  at least what it is before the first round, where all memories are 0; a premise of theorems
 
-        Raises ValueError for a start that is too small for two quadratics, and for a memory that is not the algorithm's.
+        Raises ValueError for a start that is too small for two quadratics of an algorithm that is declared before.
         """
         if name in self.symbols or not callable(of):
             expected = (
@@ -190,21 +190,34 @@ class OwnPaper(Paper):
         return one
 
     def _refuse_start(self, name: str, of: Callable[[Any, Mapping[str, Any]], Any], start: sympy.Expr) -> None:
-        """Try the start of a quantity on y^2/2 + b y and y^2/2 - b y, from ||x_0|| = D."""
-        from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace
-
-        one = np.array([Fraction(1)], dtype=object)
+        """Try the start of a quantity on y^2/2 + b y and y^2/2 - b y, from ||x_0|| = D, where memories start at 0."""
+        from fedtheory.bounds.defaults import algorithm_of
+        from fedtheory.bounds.worst_cases import STEPS, letters_of_settings
+        from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, trace
 
         def vector(v: int) -> RandomVector:
-            return RandomVector.constant([Fraction(v)], one, False)
+            return RandomVector.constant([Fraction(v)], np.array([Fraction(1)], dtype=object), False)
 
-        zero = vector(0)
-        memory = {n: zero if kind.startswith("mean of ") else [zero] * 2 for n, kind in self.memory.items()}
+        kind, zero = algorithm_of(self.name), vector(0)
+        memory = {n: zero if how.startswith("mean of ") else [zero] * 2 for n, how in self.memory.items()}
         for b, x in product((0, 1), repeat=2):
             functions = [PiecewiseQuadratic(np.array([[Fraction(1)]]), vector(slope)) for slope in (b, -b)]
+            try:
+                open_ = [n for n in letters_of_settings(kind, {}) if n not in ("S", "compressor")]
+                round_ = partial(
+                    trace, kind(eta=1.0, **{n: 1 if n in STEPS else 0.5 for n in open_}), functions, vector(x), zero,
+                    Fraction(1, 8), (0, 1), lambda *_: zero, number=0, coin=0.0,
+                )  # fmt: skip
+                coder = list if hasattr(round_.args[0], "compressor") else None
+                first, second = (round_(before, coder=coder) for before in (memory, {}))
+                ends = [[str(v.values) for v in _vectors_of([t.end, t.memory])] for t in (first, second)]
+            except (TypeError, ValueError, AttributeError):
+                return  # an algorithm that cannot be traced: the start is a premise
+            if ends[0] != ends[1]:
+                return  # its memories start elsewhere
             numbers = {field.D: x, field.Delta: sympy.Rational(x, 2), field.zeta: b, field.spread: b, field.M: 2}
             told = start.subs({**numbers, field.L: 1, field.mu: 1, field.sigma: 0})
-            least = sympy.sympify(of(Trace(functions, vector(x), zero, vector(x), ()), _Memories(memory)))
+            least = sympy.sympify(of(first, _Memories(memory)))
             if told.is_number and told < least:
                 where = f"y^2/2 + {b} y and y^2/2 - {b} y, x_0 = {x} and memories of 0"
                 raise ValueError(f"quantity {name}: start = {start}, {told} for {where}: expected at least {least}")
@@ -430,6 +443,12 @@ class OwnPaper(Paper):
     def __repr__(self) -> str:
         some = [f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in self._claims if s.kind != "algorithm"]
         return "\n".join([f"{self.name}: {self.title}", *some[:8]])
+
+
+def _vectors_of(several: Any) -> list[Any]:
+    """The vectors in lists and mappings."""
+    parts = several.values() if isinstance(several, Mapping) else several
+    return [v for one in parts for v in (_vectors_of(one) if isinstance(one, Mapping | list | tuple) else [one])]
 
 
 class _Memories(dict[str, Any]):

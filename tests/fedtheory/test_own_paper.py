@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 import pytest
 from sympy import Rational
 
@@ -45,7 +46,7 @@ from fedtheory.paper import (
     telescope,
     zeta,
 )  # fmt: skip
-from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
+from fedtheory.simulations.algorithms.base import LocalSteps, everyone, kept, to_clients
 from fedtheory.simulations.algorithms.fedcom import DIANA
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.problems.quadratic import generate
@@ -332,6 +333,7 @@ def one_lemma(change: Callable[..., Any], by: Any, memory: dict[str, str] | None
         (lambda clients, draws: (clients, lambda g: g / (1 + draws.round)), "depends on the number of the round"),
         (lambda clients, draws: (clients * 0, lambda g: g), "client 2 takes a gradient with draws of another"),
         (lambda clients, draws: (clients, lambda g: g.sum(axis=-1, keepdims=True)), "OneStep mixes coordinates"),
+        (lambda clients, draws: (clients, lambda g: np.roll(g, 2, axis=-1)), "OneStep mixes coordinates"),
     ],
 )
 def test_no_proof_is_about_a_round_that_it_does_not_see(change: Callable[..., Any], says: str, by: Any) -> None:
@@ -347,6 +349,57 @@ def test_a_memory_is_what_it_is_said_to_be_after_the_round_too() -> None:
     ).checked
     says = "memory c: expected 'mean of c_j' after the round, too, as before it"
     assert says in [v.says for _, v in found.verdicts]
+
+
+def verdict_of(step: Callable[..., Any], noise_: Any, memory: dict[str, str] | None = None) -> Any:
+    """The verdict of a certificate about x - eta times what `step` gives of gradients, a function of draws, and memory."""
+
+    @dataclass(frozen=True)
+    class Stepping(LocalSteps):
+        """One step of all clients."""
+
+        def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+            clients, y = everyone(problem), to_clients(x, problem.M)
+            watch(y)
+            return x - eta * step(
+                lambda: problem.gradient(y, clients, draws.of(clients, 1).step(0)), memory, x, problem
+            )
+
+    p = paper("stepping", step=K * eta)
+    p.algorithm(partial(Stepping, K=1), memory=memory)
+    bound = (1 - mu * eta) * dist2 - 2 * eta * (1 - L * eta) * gap + eta**2 * noise_
+    given = [smooth, strongly_convex, noise.independent]
+    found = p.check(p.lemma(dist2.next <= bound, when=eta <= 1 / L, given=given, by=certificate))["lemma1"]
+    return next(v for e, v in found.verdicts if e.kind == "certificate")
+
+
+def tracked(g: Any, memory: Any, x: Any, problem: Any) -> Any:
+    """The h_j keep half of the gradients' deviations, so that their sum stays 0."""
+    new, old = g(), kept(memory, "h_j", x, problem.M)
+    memory["h_j"] = old / 2 + (new - new.mean(axis=2)[:, :, None]) / 2
+    return (new - old).mean(axis=2)
+
+
+def heavy(g: Any, memory: Any, x: Any, problem: Any) -> Any:
+    """Momentum that nobody has declared."""
+    before, memory["m"] = memory.get("m", 0 * x), g().mean(axis=2)
+    return memory["m"] + 50 * before
+
+
+def rotated(g: Any, memory: Any, x: Any, problem: Any) -> Any:
+    """The coordinates of a memory are added up; its own are taken off."""
+    old, memory["c_j"] = kept(memory, "c_j", x, problem.M), g()
+    return memory["c_j"].mean(axis=2) + (old.sum(axis=-1, keepdims=True) - old).mean(axis=2)
+
+
+def test_draws_and_memories_of_a_certificate_are_those_of_a_run() -> None:
+    once = sigma**2 / M
+    assert verdict_of(lambda g, *_: g().mean(axis=2), once).status is Status.PROVED
+    twice = [verdict_of(lambda g, *_: (g() + g()).mean(axis=2) / 2, once / n).status for n in (1, 2)]
+    assert twice == [Status.PROVED, Status.BROKEN]  # both gradients have the same noise
+    assert verdict_of(tracked, once, {"h_j": "sum 0"}).status is Status.PROVED
+    assert "it keeps m: expected memory=..." in verdict_of(heavy, once).says
+    assert "Stepping mixes coordinates" in verdict_of(rotated, once, {"c_j": "any"}).says
 
 
 @pytest.mark.parametrize("start", [0, zeta**2 / 4, D**2])
