@@ -308,7 +308,7 @@ class _GivenDraws:
     clients: Sequence[int]
     round: int | None = None
     coin: float | None = None
-    turns: dict[int, int] = field(default_factory=dict)  # of the clients that have asked
+    turns: dict[int, list[int]] = field(default_factory=dict)  # those of a client, each time that it has asked
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -333,9 +333,15 @@ class _GivenDraws:
         own = client.ravel().tolist()
         if own and own[0] >= self.M:
             return _Turns(tuple(one % self.M for one in own), tuple(range(len(own))), coin=self.coin)
-        for one in own:
-            self.turns.setdefault(one, len(self.turns) + 1)
-        return _Turns(tuple(own), tuple(self.turns[one] for one in own))
+        return _Turns(tuple(own), tuple(map(self._turn, own)))
+
+    def _turn(self, client: int) -> int:
+        """The next turn of a client; a client that stands for several equal ones has one for each of them."""
+        mine = self.turns.setdefault(client, [])
+        different = max(1, self.clients.count(client))
+        again = mine[len(mine) % different] if len(mine) >= different else 1 + len({*chain(*self.turns.values())})
+        mine.append(again)
+        return again
 
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
         """The draws of a compressor; one that draws must be given, and nobody takes a turn."""
