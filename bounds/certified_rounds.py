@@ -483,7 +483,6 @@ def question(statement: Statement) -> inequalities.FormQuestion:
 
 def check(statement: Statement, full: bool = False) -> Verdict:
     """The proof of a lemma about a round by a certificate; open where none is found."""
-    memory = worst_cases.memory_of(statement.paper)
     try:
         asked = question(statement)
         found = inequalities.certified(asked)
@@ -495,6 +494,8 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     if found is None:
         return Verdict(Status.BROKEN, "no multipliers were found", witness={"step": "the certificate"})
     seen = f"the coefficients are a + b/M for every M, as the code has them for M = {', '.join(map(str, _COUNTS))}"
-    told = [seen, *(["the first round, too, has the memories of memory= before it"] if memory else [])]
+    told = [seen]
+    if worst_cases.memory_of(statement.paper):
+        told.append("before the first round, too, the memories are as memory= declares them")
     premises = (*found.premises, *(Premise("inference", one) for one in told))
     return replace(found, says=f"{found.says}; {seen}", premises=premises)

@@ -560,9 +560,8 @@ def _violation(made: Programme) -> GramInstance | None:
     found = violation(made)
     if found is None or "1" not in found.values:
         return found
-    if not found.values[
-        "1"
-    ]:  # a direction in which the claim gets worse and worse, from anything that meets the conditions
+    # A direction in which the claim gets worse and worse, from anything that meets the conditions
+    if not found.values["1"]:
         none = QuadraticForm(
             dict.fromkeys(made.objective.products, Fraction(0)), dict.fromkeys(made.values, Fraction(0))
         )

@@ -1,7 +1,7 @@
 """The statements of FedBAT about a step on exact instances, and a search for counter-examples.
 
 An instance is a run of the recursion that the paper analyses: one or two rounds on piecewise quadratics in one or two
-coordinates, with noise of two values, and a step in ten.  Every symbol of a statement is then a fraction, by
+coordinates, with noise of two values; and one step in ten coordinates.  Every symbol of a statement is then a fraction, by
 `fedtheory.bounds.fedbat.quantities`.
 
 In d = 10, 2, 1 coordinates q = 3, 1, 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
@@ -422,8 +422,8 @@ ROUNDS = PaperRounds(
     axes=({"h": 0, "b": 0, "p": 0, "bend": 0, "noise": 1}, {"h": 1, "b": 1, "w0": 0, "bend": 1, "noise": 2}),
     witness=_witness,
     described=lambda run, case: f"N = {run.N}, tau = {run.tau}, step {case.place['t']}",
-    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, and 8 clients with one zeta where nothing "
-    "excludes it, all outcomes enumerated",
+    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, and, for statements of Appendix D that do "
+    "not exclude it, 8 clients with one zeta; all outcomes enumerated",
     effort=((3, 6), (8, 40)),
     completion=_completion,
 )

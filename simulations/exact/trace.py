@@ -226,6 +226,14 @@ class Trace:
             self.known[quantity] = quantity(self)
         return self.known[quantity]
 
+    @property
+    def vectors(self) -> list[Any]:
+        """The model after the round, the points of the steps, and the memories after the round, by their names."""
+        kept = [
+            v for _, value in sorted(self.memory.items()) for v in (value if isinstance(value, tuple) else (value,))
+        ]
+        return [self.end, *(step.x for step in self.steps), *kept]
+
     @cached_property
     def turns(self) -> Sequence[Sequence[TraceStep]]:
         """The steps of each turn."""
@@ -533,15 +541,8 @@ def refuse_coordinates(
                   lambda client, turn, k, at: vector(client, k), before, None, coin, coder, apart)
             for apart in (False, True)
         ]  # fmt: skip
-        whole, alone = (
-            [
-                t.end,
-                *(s.x for s in t.steps),
-                *chain.from_iterable(v if isinstance(v, tuple) else [v] for v in t.memory.values()),
-            ]
-            for t in several
-        )
-        if [v.values.tolist() for v in whole] != [v.values.tolist() for v in alone]:
+        whole, alone = ([v.values.tolist() for v in t.vectors] for t in several)
+        if whole != alone:
             raise ValueError(
                 f"{type(algorithm).__name__} mixes coordinates: expected the same of each, with sums over clients alone, "
                 "which are axis 2 of their models"

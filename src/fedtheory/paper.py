@@ -170,7 +170,8 @@ class OwnPaper(Paper):
                the trace's x is then the model before or after it
         start  at least what it is before the first round, where all memories are 0; a premise of theorems
 
-        Raises ValueError for a start that is too small for two quadratics of an algorithm that is declared before.
+        Raises ValueError for a name that is taken, for what is no function or dimension, and for a start that is too small
+        for two quadratics: this is tried if the algorithm is declared and its memories start at 0.
         """
         if name in self.symbols or not callable(of):
             expected = (
@@ -210,10 +211,10 @@ class OwnPaper(Paper):
                 )  # fmt: skip
                 coder = list if hasattr(round_.args[0], "compressor") else None
                 first, second = (round_(before, coder=coder) for before in (memory, {}))
-                ends = [[str(v.values) for v in _vectors_of([t.end, t.memory])] for t in (first, second)]
-            except (TypeError, ValueError, AttributeError):
+            except (TypeError, ValueError):
                 return  # an algorithm that cannot be traced: the start is a premise
-            if ends[0] != ends[1]:
+            ends, others = ([v.values.tolist() for v in t.vectors] for t in (first, second))
+            if ends != others:
                 return  # its memories start elsewhere
             numbers = {field.D: x, field.Delta: sympy.Rational(x, 2), field.zeta: b, field.spread: b, field.M: 2}
             told = start.subs({**numbers, field.L: 1, field.mu: 1, field.sigma: 0})
@@ -443,12 +444,6 @@ class OwnPaper(Paper):
     def __repr__(self) -> str:
         some = [f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in self._claims if s.kind != "algorithm"]
         return "\n".join([f"{self.name}: {self.title}", *some[:8]])
-
-
-def _vectors_of(several: Any) -> list[Any]:
-    """The vectors in lists and mappings."""
-    parts = several.values() if isinstance(several, Mapping) else several
-    return [v for one in parts for v in (_vectors_of(one) if isinstance(one, Mapping | list | tuple) else [one])]
 
 
 class _Memories(dict[str, Any]):
