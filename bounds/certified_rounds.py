@@ -21,7 +21,7 @@ from typing import Any
 import sympy
 
 from fedtheory.bounds import worst_cases
-from fedtheory.bounds.worst_cases import MEAN
+from fedtheory.bounds.worst_cases import MEAN, SERVER
 from fedtheory.simulations.exact.trace import Trace, refuse_coordinates, trace
 from fedtheory.theory import catalogue, inequalities
 from fedtheory.theory.proofs.parametric import follows
@@ -152,10 +152,14 @@ class _Model:
         compresses = hasattr(algorithm, "compressor")
         clients = range(at.M)
         own = [name for name, kind in self.memory.items() if not kind.startswith(MEAN)]
-        refuse_coordinates(algorithm, at.M, list if compresses else None, {name: name in own for name in self.memory})
+        of_clients = {name: name in own and kind != SERVER for name, kind in self.memory.items()}
+        refuse_coordinates(algorithm, at.M, list if compresses else None, of_clients)
         for name, symbol in others.items():
             object.__setattr__(algorithm, name, symbol)
-        memory: dict[str, Any] = {name: [Formal(at.symbol(name, m)) for m in clients] for name in own}
+        memory: dict[str, Any] = {
+            name: [Formal(at.symbol(name, m)) for m in clients] if of_clients[name] else Formal(at.symbol(name))
+            for name in own
+        }
         means = {name: memory[kind.removeprefix(MEAN)] for name, kind in self.memory.items() if name not in own}
         memory |= {name: sum(several[1:], start=several[0]) / at.M for name, several in means.items()}
         x = Formal(at.symbol("x"))
@@ -198,9 +202,9 @@ class _Model:
         """Raises ValueError for a memory that is after a round not what it is before each, and for one not declared."""
         if more := t.memory.keys() - self.memory.keys():
             raise ValueError(f"it keeps {min(more)}: expected memory=..., which says what that is before a round")
-        for name, kind in self.memory.items():
+        for name, kind in ((name, kind) for name, kind in self.memory.items() if kind not in ("any", SERVER)):
             of = kind.removeprefix(MEAN) if kind.startswith(MEAN) else name
-            rest = ZERO if kind == "any" else sum(t.memory[of][1:], start=t.memory[of][0])
+            rest = sum(t.memory[of][1:], start=t.memory[of][0])
             rest = rest - t.memory[name] * len(t.functions) if kind.startswith(MEAN) else rest
             first, *others = t.before[of]
             zero = {first.e: -sum(one.e for one in others)} if kind == "sum 0" else {}

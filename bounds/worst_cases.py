@@ -23,7 +23,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import NOTHING, GramVector, QuadraticForm, number, summed, total, vector
 from fedtheory.theory.proofs.tight import Bracket, Programme, tight
-from fedtheory.theory.properties import Properties, Property, factors
+from fedtheory.theory.properties import Properties, Property
 from fedtheory.theory.statement import Bound, Statement, defined
 
 Form = Callable[[Trace], QuadraticForm]  # a quantity of a round, such as those of `fedtheory.bounds.quantities`
@@ -193,8 +193,10 @@ def coins(algorithm: Algorithm) -> dict[float, Fraction]:
     return {number: one for number, one in ((0.0, chance), (float(1 + chance) / 2, 1 - chance)) if one}
 
 
-def _before(name: str, kind: str, M: int) -> list[GramVector]:
-    """The memories of the clients before a round."""
+def _before(name: str, kind: str, M: int) -> GramVector | list[GramVector]:
+    """The memory of the server, or those of the clients, before a round."""
+    if kind == SERVER:
+        return vector(name)
     several = [vector(f"{name}{m}") for m in range(M)]
     return [*several[:-1], -total(several[:-1])] if kind == "sum 0" else several
 
@@ -239,6 +241,7 @@ _ABOVE_ANY: Mapping[str, Form] = {
     "gap_next": lambda t: t.F(t.end).value - number("F*"),
 }
 MEAN = "mean of "  # the server's memory, with the name of the clients' memories
+SERVER = "any of the server"
 STEPS = ("K", "tau", "T")  # names of the number of local steps
 _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
@@ -408,7 +411,7 @@ class _OfTraces:
             }
             means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
             apart = [s for s in statement.symbols if s.name == _ZETA]
-            part = max(factors(given, "heterogeneity at the optimum").get(_ZETA, [Fraction(1)]))
+            part = max(catalogue.bounds(statement)["heterogeneity at the optimum"].get(_ZETA, [Fraction(1)]))
             many = len(clients) * part**2
             means |= {s**2: summed(c.at(NOTHING).gradient.square for c in clients) / many for s in apart}
             if not least and (

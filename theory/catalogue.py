@@ -1,7 +1,7 @@
 """The only registry: every paper, every statement, found by id.
 
 A paper is a sub-package of `theory` with the paper's name and a module-level `paper`.  To add a paper, add its folder;
-nothing else changes.  Papers outside the repository are found by `outside`.
+nothing else changes.  Papers outside the repository are found by `fedtheory.plugins`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from fractions import Fraction
 from functools import cache
 from typing import Any, get_args
 
@@ -17,7 +18,7 @@ import sympy
 from fedtheory import plugins, theory
 from fedtheory.theory.imports import untimed
 from fedtheory.theory.names import UnknownName, unknown
-from fedtheory.theory.properties import Properties, united
+from fedtheory.theory.properties import BOUNDED_BY, Properties, factors, united
 from fedtheory.theory.statement import Erratum, Evidence, Paper, Severity, Statement, Symbol
 
 
@@ -123,6 +124,15 @@ def properties(statement: Statement) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
     """The properties that a statement assumes, or that its paper's setting provides, with their constants."""
     assumed = [find(id_) for id_ in statement.assumes]
     return united(s.gives for s in (*paper(statement.paper).background, *assumed))
+
+
+def bounds(statement: Statement) -> dict[str, dict[str, list[Fraction]]]:
+    """Concept -> what the bounds of a statement's assumptions on it are times their letters (`properties.factors`).
+
+    Raises UnreadableConstant as `factors` does.
+    """
+    concepts = {s.name: s.concept for s in symbols(statement).values() if s.concept}
+    return {concept: factors(properties(statement), concepts, concept) for concept in BOUNDED_BY}
 
 
 def unassumed(statement: Statement) -> set[sympy.Symbol]:

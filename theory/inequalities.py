@@ -236,9 +236,9 @@ def _asked(expressions: Iterable[sympy.Expr]) -> list[tuple[Function, sympy.Expr
 
 
 def exact(e: Any) -> Any:
-    """With a fraction in place of each number in floating point: 0.1 is 1/10.  Raises ValueError for nan and infinity."""
-    if isinstance(e, sympy.Basic) and e.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo):
-        raise ValueError(f"{e}: expected finite numbers")
+    """With a fraction in place of each number in floating point: 0.1 is 1/10.  Raises ValueError for nan, infinity and i."""
+    if isinstance(e, sympy.Basic) and e.has(sympy.nan, sympy.oo, -sympy.oo, sympy.zoo, sympy.I):
+        raise ValueError(f"{e}: expected finite real numbers")
     return e.xreplace({x: sympy.Rational(str(x)) for x in e.atoms(sympy.Float)}) if isinstance(e, sympy.Basic) else e
 
 
@@ -266,9 +266,10 @@ def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] =
     claim = sympy.expand(forms[0].xreplace(stars))
     own_symbols = {s for f, x in at for p in [point(f.symbol, x)] for s in (p.value, p.gradient)}
     every = set().union(
-        claim.free_symbols, *(form.free_symbols for form in known.values()), *(w.free_symbols for w in when)
+        claim.free_symbols,  # a constant that cancels in the claim has a number, too
+        *(one.free_symbols for one in (relation, *given, *known.values(), *when)),
     )
-    numbers = sorted((s for s in every - own_symbols if not isinstance(s, VectorSymbol)), key=str)
+    numbers = sorted((s for s in every - own_symbols if not isinstance(s, VectorSymbol | FunctionSymbol)), key=str)
     if wrong := [s for s in numbers if not s.is_nonnegative]:
         raise ValueError(f"{', '.join(map(str, wrong))}: expected constants, as `constants` makes them, or points")
     limits = [f.mu < f.L for f, _ in at if f.mu and f.L is not None]

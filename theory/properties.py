@@ -131,15 +131,24 @@ BOUNDED_BY: Mapping[str, frozenset[Property]] = {
 }
 
 
-def factors(given: Properties, concept: str) -> dict[str, list[Fraction]]:
+class UnreadableConstant(ValueError):
+    """A constant of an assumption that searches and runs cannot read: what they would say is open."""
+
+
+def factors(given: Properties, concepts: Mapping[str, str], concept: str) -> dict[str, list[Fraction]]:
     """What the constants that bound a concept are times their letters: 1/2 of L for L/2-smooth.  A number has no letter: "".
 
-    Raises ValueError for a constant that is neither a number nor a multiple > 0 of a letter.
+    concepts  letter -> concept
+
+    Raises UnreadableConstant for one that is neither a number nor a multiple > 0 of a letter of this concept.
     """
     found: dict[str, list[Fraction]] = {}
     for name in sorted(BOUNDED_BY[concept] & given.keys()):
         factor, letter = sympy.sympify(given[name][0]).as_coeff_Mul()
-        if not factor.is_Rational or not (letter == 1 or (letter.is_Symbol and factor > 0)):
-            raise ValueError(f"{name} with {given[name][0]}: expected a number, or a multiple of a symbol")
+        own = letter.is_Symbol and factor > 0 and concepts.get(letter.name, concept) == concept
+        if not factor.is_Rational or not (letter == 1 or own):
+            raise UnreadableConstant(
+                f"{name} with the constant {given[name][0]}: searches and runs read a number or a multiple of its own letter"
+            )
         found.setdefault("" if letter == 1 else letter.name, []).append(Fraction(factor.p, factor.q))
     return found

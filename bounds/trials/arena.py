@@ -30,7 +30,6 @@ from fedtheory.simulations.problems import Problem, check_problem, start_of_clie
 from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.simulations.problems.regularised import Regularised
 from fedtheory.theory import catalogue
-from fedtheory.theory.properties import BOUNDED_BY, factors
 from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, Words, circular
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
@@ -174,9 +173,9 @@ def constants_of(arena: Arena) -> dict[str, float]:
     """
     given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
     certified = build(arena.problem).constants
-    for concept in BOUNDED_BY:
+    for concept, own in catalogue.bounds(arena.stated).items():
         name, least = CONSTANTS[concept], concept == "strong convexity"
-        for number in factors(catalogue.properties(arena.stated), concept).get("", ()):
+        for number in own.get("", ()):
             if least and not number:
                 continue  # convex: no constant of a problem tells
             if certified[name] < number if least else certified[name] > number:
@@ -219,7 +218,7 @@ def known(
     own, chosen, defined = letters_of(statement.paper, algorithm, problem), dict(given), definitions(statement)
     beginning, of_each, certified = (by_letter(statement.paper, of) for of in (AT_START, OF_CLIENTS, CONSTANTS))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}
-    assumed = catalogue.properties(statement)
+    bounds = catalogue.bounds(statement)
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]
@@ -242,7 +241,7 @@ def known(
             return float(start_of_clients(problem, x0)[of_each[name]])
         if name in certified:
             concept, value = catalogue.symbols(statement)[name].concept or "", float(problem.constants[certified[name]])
-            parts = factors(assumed, concept).get(name, (1,)) if concept in BOUNDED_BY else (1,)
+            parts = bounds.get(concept, {}).get(name, (1,))
             return (min if concept == "strong convexity" else max)(value / float(part) for part in parts)
         if name in defined:
             value = defined[name].subs({s: number(s.name) for s in defined[name].free_symbols})

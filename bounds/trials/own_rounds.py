@@ -28,7 +28,7 @@ from fedtheory.simulations.exact.rational import Fraction
 from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, Trace, refuse_coordinates, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
-from fedtheory.theory.properties import BOUNDED_BY, Property, factors
+from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Statement, defined
 
 _DRAWS = 6  # of noise in an instance
@@ -78,7 +78,7 @@ class OwnForm(Form):
     convex    whether every client's function is convex
     bounded   whether F is bounded below; then x* = 0 is its minimiser
     of_mean   whether mu is that of F
-    bounds    concept -> what its bounds are times their letters (`fedtheory.theory.properties.factors`); a letter that
+    bounds    concept -> what its bounds are times their letters (`fedtheory.theory.catalogue.bounds`); a letter that
               bounds nothing may be any number
     laws      of the noise; none: there is none
     where     the statement's definitions
@@ -141,11 +141,7 @@ class OwnRounds:
         given = catalogue.properties(statement)
         laws = {"independent": (), "shared": (Property.INDEPENDENT_NOISE,), "biased": (Property.UNBIASED,)}
         concepts = {s.name: s.concept for s in catalogue.symbols(statement).values() if s.concept}
-        bounds = {concept: factors(given, concept) for concept in BOUNDED_BY}
-        for concept, name in ((c, n) for c, several in bounds.items() for n in several if concepts.get(n, c) != c):
-            raise ValueError(
-                f"{statement.id} bounds the {concept} by {name}, the {concepts[name]}: expected its own letter"
-            )
+        bounds = catalogue.bounds(statement)
         noisy = bounds["gradient noise"] or "gradient noise" in {concepts.get(s.name) for s in statement.symbols}
         return [
             OwnForm(

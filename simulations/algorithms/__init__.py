@@ -19,7 +19,8 @@ def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
 
     networks  also those that need a network in two parts, the modules' `ON_NETWORKS`
 
-    Raises ValueError for a name that two papers give.
+    Where papers give one algorithm with different settings, it is without any.  Raises ValueError for a name that two
+    algorithms have.
     """
     return _registry(networks, tuple(plugins.packages()))
 
@@ -32,9 +33,11 @@ def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[...
     found: dict[str, Callable[..., Algorithm]] = {}
     for module in modules:
         for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():
-            if _parts(found.get(name, build)) != _parts(build):
+            known = found.get(name, build)
+            kind, other = (one.func if isinstance(one, partial) else one for one in (build, known))
+            if (kind.__module__, kind.__qualname__) != (other.__module__, other.__qualname__):
                 raise ValueError(f"{module.__name__}: {name!r} is another paper's algorithm: expected a new name")
-            found[name] = build
+            found[name] = build if _parts(known) == _parts(build) else kind
     return found
 
 

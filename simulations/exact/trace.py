@@ -503,7 +503,13 @@ def trace(
     step[0, 0, 0] = eta
     draws = _GivenDraws(len(functions), order, number, coin)
     try:
-        end = found.round(problem, _cells(x, apart), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
+        start = _cells(x, apart)
+        end = found.round(problem, start, step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
+        if np.shape(end) != start.shape:
+            raise ValueError(
+                f"its model has the shape {np.shape(end)}: expected that of x, {start.shape}; a memory of the server is one "
+                'that is declared as "any of the server"'
+            )
         after = {name: _vectors(values, zero, apart) for name, values in kept.items()}
     except (TypeError, AttributeError, ValueError) as error:
         own = [one for one in extract_tb(error.__traceback__) if one.name != "trace" and one.filename != __file__]

@@ -325,7 +325,7 @@ def changed(
     """A statement of the catalogue with other terms, conditions or assumptions, in the letters of its paper.
 
     terms    name of a term -> its value, such as {"noise": "K*eta^2*sigma^2/(2*S)"}
-    when     conditions in place of the printed ones; none: these
+    when     conditions in place of the printed ones, but for implied ones; none: these
     assumes  ids of assumptions in place of the listed ones; none: these
 
     Raises ValueError for what cannot be read, and UnknownName.
@@ -335,8 +335,8 @@ def changed(
         statement.with_terms(**{name: expression(text, names) for name, text in terms.items()}) if terms else statement
     )
     if when:
-        conditions = tuple(Condition(expression(text, names), "given") for text in when)
-        found = replace(found, when=conditions)
+        kept = [] if assumes else [c for c in statement.when if c.source.startswith("implied")]
+        found = replace(found, when=(*(Condition(expression(text, names), "given") for text in when), *kept))
     return replace(found, assumes=tuple(catalogue.find(id_).id for id_ in assumes)) if assumes else found
 
 

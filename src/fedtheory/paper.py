@@ -30,6 +30,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from fedtheory import plugins
+from fedtheory.simulations.algorithms import registry
 from fedtheory.theory import catalogue, field, inequalities
 from fedtheory.theory.concepts import monomial
 from fedtheory.theory.field import *  # noqa: F403
@@ -142,20 +143,25 @@ class OwnPaper(Paper):
         """The paper's algorithm: a dataclass with a method `round`; its rounds are what the lemmas are about.
 
         claim   the dataclass; or a `Listing`: the printed lines, which are compared with the paper's algorithms
-        memory  what its memories may be before the round of a lemma, by their names: "any", or "sum 0" over the clients, or,
-                of the server, "mean of NAME"; of others it is the first round
+        memory  what its memories may be before the round of a lemma, by their names: "any", or "sum 0" over the clients, or
+                "any of the server", or, of the server, "mean of NAME"; of others it is the first round
         """
         if isinstance(claim, get_args(Claim)):
             return self.state("algorithm", claim, name, place, **about)
         kind = _function(claim)
         if not (isinstance(kind, type) and is_dataclass(kind) and callable(getattr(kind, "round", None))):
             raise ValueError(f"algorithm {kind!r}: expected a dataclass with a method `round`, or a Listing")
-        known = {"any", "sum 0", *(f"mean of {name}" for name in memory or {})}
+        known = {"any", "sum 0", "any of the server", *(f"mean of {name}" for name in memory or {})}
         if wrong := sorted({*(memory or {}).values()} - known):
-            raise ValueError(f"memory {wrong[0]!r}: expected 'any', 'sum 0' or the mean of another memory")
-        _forget()
+            raise ValueError(f"memory {wrong[0]!r}: expected one of {', '.join(map(repr, sorted(known)))}")
         self.algorithms[name or _name_of(claim)] = claim
         self.memory = dict(memory or {})
+        _forget()
+        try:
+            registry()
+        except ValueError:  # a name that is taken
+            del self.algorithms[name or _name_of(claim)]
+            raise
         words = Words(f"As its code says: {_function(claim).__doc__ or name}")
         stated = self.statements.get(f"{self.name}.{_name_of(claim)}")
         return stated or self.state("algorithm", words, _name_of(claim), place, **about)
@@ -200,7 +206,7 @@ class OwnPaper(Paper):
             return RandomVector.constant([Fraction(v)], np.array([Fraction(1)], dtype=object), False)
 
         kind, zero = algorithm_of(self.name), vector(0)
-        memory = {n: zero if how.startswith("mean of ") else [zero] * 2 for n, how in self.memory.items()}
+        memory = {n: [zero] * 2 if how in ("any", "sum 0") else zero for n, how in self.memory.items()}
         for b, x in product((0, 1), repeat=2):
             functions = [PiecewiseQuadratic(np.array([[Fraction(1)]]), vector(slope)) for slope in (b, -b)]
             try:
@@ -626,13 +632,14 @@ def paper(name: str, title: str = "", *, step: Any = None, citation: str = "") -
     return found
 
 
+_PERISHABLE = (
+    "fedtheory.bounds.", "fedtheory.simulations.algorithms", "fedtheory.theory.catalogue", "fedtheory.verif"
+)  # fmt: skip
+
+
 def _forget() -> None:
     """Forget what this process has computed for papers: this one changes, or takes the place of another."""
-    ours = [
-        m
-        for name, m in sys.modules.items()
-        if name.startswith(("fedtheory.bounds.", "fedtheory.theory.catalogue", "fedtheory.verif"))
-    ]
+    ours = [m for name, m in sys.modules.items() if name.startswith(_PERISHABLE)]
     for one in (held for module in ours for held in list(vars(module).values())):
         if callable(getattr(one, "cache_clear", None)):
             one.cache_clear()

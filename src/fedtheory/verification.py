@@ -22,6 +22,7 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import mutation
 from fedtheory.theory.proofs.arithmetic import recorded
 from fedtheory.theory.proofs.prose import written_of
+from fedtheory.theory.properties import UnreadableConstant
 from fedtheory.theory.readings import additions, judge
 from fedtheory.theory.statement import (
     NO_CLAIM,
@@ -228,9 +229,14 @@ def taken_over(found: Sequence[Found], arenas: Iterable[Arena], full: bool) -> V
 
 
 def failed(error: Exception, what: str) -> Verdict:
-    """The verdict on a check that ended in an exception, in one line.  Raises a missing module: the user's to install."""
+    """The verdict on a check that ended in an exception, in one line: open where it cannot read an assumption, else error.
+
+    Raises a missing module: the user's to install.
+    """
     if isinstance(error, ImportError):
         raise error
+    if isinstance(error, UnreadableConstant):
+        return Verdict(Status.OPEN, f"{what}: {error}")
     said = " ".join(f"{type(error).__name__}: {error}".split())
     frames = extract_tb(error.__traceback__)
     own = [f for f in frames if not f.filename.startswith(LIBRARIES)] or frames

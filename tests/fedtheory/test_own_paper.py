@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Rational
+from sympy import Rational, sqrt
 
 from fedtheory.paper import (
     D,
@@ -241,6 +241,20 @@ def test_the_constants_of_an_assumption_are_read(part: Any) -> None:
     assert "mu" not in verdict.witness, verdict.witness  # it is not assumed
 
 
+@pytest.mark.parametrize("gives", [{"variance": sigma / sqrt(2)}, {"smooth": L + mu}, {"smooth": 2 * mu}])
+def test_a_constant_that_nothing_reads_leaves_open(gives: dict[str, Any]) -> None:
+    """Of searches and of arenas, which would take it for another."""
+    q = paper("unreadable", step=K * eta)
+    q.algorithm(PFL)
+    given = [strongly_convex, q.assume("own", "With a constant of its own.", **gives)]
+    one = q.theorem(gap.last <= Delta / 100, when=h <= 1 / (10 * mu), given=given)
+    q.arena(one, partial(generate, d=2, M=2, L=1.0, mu=0.1), 5, K=1)
+    (found,) = q.check(one).checked
+    read = {e.kind: v for e, v in found.verdicts if e.kind != "units"}
+    assert read.keys() == {"search", "moments"} and {v.status for v in read.values()} == {Status.OPEN}
+    assert all("searches and runs read a number or a multiple of its own letter" in v.says for v in read.values())
+
+
 def test_no_instance_refutes_what_assumes_something_in_words() -> None:
     """Instances of rounds, worst cases, runs and arenas may violate it; without it they refute."""
     for words, status in (("All F_m are the same.", Status.OPEN), ("", Status.REFUTED)):
@@ -400,6 +414,31 @@ def test_draws_and_memories_of_a_certificate_are_those_of_a_run() -> None:
     assert verdict_of(tracked, once, {"h_j": "sum 0"}).status is Status.PROVED
     assert "it keeps m: expected memory=..." in verdict_of(heavy, once).says
     assert "Stepping mixes coordinates" in verdict_of(rotated, once, {"c_j": "any"}).says
+
+
+@pytest.mark.parametrize(("kind", "size", "status"), [
+    ("any of the server", 2, Status.PROVED), ("any of the server", 1, Status.REFUTED), ("any", 2, Status.BROKEN),
+])  # fmt: skip
+def test_momentum_of_the_server_may_be_any(kind: str, size: int, status: Status) -> None:
+    """||v/2 - eta g||^2 <= ||v||^2/2 + 2 eta^2 ||g||^2, not with 1; v is declared as one vector, not as the clients'."""
+
+    @dataclass(frozen=True)
+    class Momentum(LocalSteps):
+        """v = v/2 - eta times the mean gradient; x = x + v."""
+
+        def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+            clients, y = everyone(problem), to_clients(x, problem.M)
+            watch(y)
+            found = problem.gradient(y, clients, draws.of(clients, 1).step(0)).mean(axis=2)
+            memory["v"] = memory.get("v", 0 * x) / 2 - eta * found
+            return x + memory["v"]
+
+    p = paper("momentum")
+    p.algorithm(partial(Momentum, K=1), memory={"v": kind})
+    v = p.quantity("v_sq", "||v||^2", X**2, lambda t, memory: memory["v"].square)
+    found = p.check(p.lemma(v.next <= v / 2 + size * eta**2 * grad_sq, given=[smooth], by=certificate))["lemma1"]
+    assert found.status is status
+    assert (kind == "any") == any('declared as "any of the server"' in each.says for _, each in found.verdicts)
 
 
 @pytest.mark.parametrize("start", [0, zeta**2 / 4, D**2])
