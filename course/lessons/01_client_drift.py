@@ -4,48 +4,20 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="1. Client drift")
 
 
-@app.cell
-def _():
+with app.setup:
     import marimo as mo
     import numpy as np
     import sympy
 
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
-    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, ORANGE
     from fedtheory.simulations import expectation, run
     from fedtheory.simulations.algorithms.sfl import PFL, SFL
     from fedtheory.simulations.problems.quadratic import Quadratic
 
-    return (
-        BLACK,
-        BLUE,
-        GREEN,
-        GREY,
-        ORANGE,
-        PFL,
-        Quadratic,
-        RED,
-        SFL,
-        check,
-        choice,
-        drawn,
-        expectation,
-        mo,
-        np,
-        put,
-        regenerated,
-        run,
-        scaled,
-        statement,
-        sympy,
-        told,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -67,7 +39,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Two clients
 
@@ -81,7 +53,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     h1 = mo.ui.slider(0.1, 4.0, 0.1, value=2.0, label="curvature $h_1$", show_value=True)
     h2 = mo.ui.slider(0.1, 4.0, 0.1, value=0.5, label="curvature $h_2$", show_value=True)
     a1 = mo.ui.slider(-3.0, 3.0, 0.1, value=-1.0, label="wish $a_1$", show_value=True)
@@ -93,7 +65,7 @@ def _(mo):
 
 
 @app.cell
-def _(K, a1, a2, eta, h1, h2, np):
+def _(K, a1, a2, eta, h1, h2):
     h = np.array([h1.value, h2.value])
     a = np.array([a1.value, a2.value])
 
@@ -111,7 +83,7 @@ def _(K, a1, a2, eta, h1, h2, np):
 
 
 @app.cell(hide_code=True)
-def _(Quadratic, np):
+def _():
     def certified_minimiser(h, a):
         """The minimiser that the simulator certifies."""
         return float(np.ravel(Quadratic(h[:, None, None], -(h * a)[:, None]).constants["x_star"])[0])
@@ -120,7 +92,7 @@ def _(Quadratic, np):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, K, ORANGE, drawn, h, a, certified_minimiser, local_path, np):
+def _(K, h, a, certified_minimiser, local_path):
     x_star = certified_minimiser(h, a)
 
     def _draw(axes):
@@ -149,7 +121,7 @@ def _(BLACK, BLUE, GREEN, K, ORANGE, drawn, h, a, certified_minimiser, local_pat
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Move the sliders. Find two settings in which the average (green) comes to $x^*$ (dotted). Find one in which it stays away,
     however many rounds there are. That distance is the price of "client drift".
@@ -171,7 +143,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(certified_minimiser, check, minimiser, np):
+def _(certified_minimiser, minimiser):
     _points = [(np.array([2.0, 0.5]), np.array([-1.0, 1.0])), (np.array([1.0, 3.0, 0.2]), np.array([0.0, 2.0, -5.0]))]
     answer_1 = check(
         "1.1",
@@ -185,7 +157,7 @@ def _(certified_minimiser, check, minimiser, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What $K$ local steps do
 
@@ -213,7 +185,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(PFL, Quadratic, after_local_steps, check, np, run):
+def _(after_local_steps):
     def _simulated(x, h, a, eta, K):
         """One round of PFL with one client."""
         alone = Quadratic(np.array([[[h]]]), np.array([[-h * a]]))
@@ -235,7 +207,7 @@ def _(PFL, Quadratic, after_local_steps, check, np, run):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_1, mo):
+def _(answer_1):
     mo.vstack(
         [
             mo.md(r"""
@@ -260,7 +232,7 @@ def _(after, answer_1, mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     # The difference to first order in eta, worked out by machine for two clients; the weights 1 - q up to eta^2 are enough
     e, k, s, t, u, v = sympy.symbols("eta K h_1 h_2 a_1 a_2", positive=True)
     weights = [sympy.series(1 - (1 - e * c) ** k, e, 0, 3).removeO() for c in (s, t)]
@@ -271,7 +243,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(e, first_order, mo, sympy):
+def _(e, first_order):
     mo.md(rf"""
     So $x_\infty - x^* = {sympy.latex(e * first_order)} + O(\eta^2)$. Read it aloud. There is no drift with one local step
     ($K=1$), for equal curvatures, or for equal wishes. In all other cases the drift grows with $\eta$ and with $K-1$.
@@ -294,7 +266,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, e, first_order, k, limit_of_drift, s, sympy, t, u, v):
+def _(e, first_order, k, limit_of_drift, s, t, u, v):
     _drift = (e * first_order).subs({s: 2, t: 1, u: -1, v: 1})
     _scale = sympy.Symbol("scale", positive=True)
     answer_3 = check(
@@ -308,7 +280,7 @@ def _(check, e, first_order, k, limit_of_drift, s, sympy, t, u, v):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     With the closed form we can draw the drift over all step sizes. The horizontal axis has $\tilde\eta=K\eta$, so that all curves
     make about the same progress in a round.
@@ -317,7 +289,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, ORANGE, a, drawn, h, np, x_star):
+def _(a, h, x_star):
     def _draw(axis):
         effective = np.geomspace(1e-2, 0.9 / h.max(), 200)
         for steps, colour in ((1, BLACK), (2, BLUE), (5, GREEN), (50, ORANGE)):
@@ -335,7 +307,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, a, drawn, h, np, x_star):
 
 
 @app.cell(hide_code=True)
-def _(check, choice, mo):
+def _():
     question_4 = choice(
         "**Exercise 1.4.** Both clients have the same curvature, and their wishes are far apart. Where does PFL end?",
         [
@@ -352,7 +324,7 @@ def _(check, choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(PFL, Quadratic, check, expectation, np, question_4):
+def _(question_4):
     def _end(apart, K):
         """The exact distance from x* after 400 rounds, for wishes +-apart/2 and curvatures 1."""
         alike = Quadratic(np.ones((2, 1, 1)), np.array([[-apart / 2], [apart / 2]]))
@@ -379,7 +351,7 @@ def _(PFL, Quadratic, check, expectation, np, question_4):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_4, mo):
+def _(answer_4):
     mo.vstack(
         [
             after(
@@ -416,7 +388,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, sequential_fixed_point):
+def _(sequential_fixed_point):
     def _repeated(q1, q2, a1, a2):
         x = 0.0
         for _ in range(400):
@@ -436,7 +408,7 @@ def _(check, sequential_fixed_point):
 
 
 @app.cell
-def _(PFL, Quadratic, SFL, a, expectation, h, np):
+def _(a, h):
     # The exact expectation of whole runs, over all random orders: no seeds, no sampling
     federation = Quadratic(h[:, None, None], -(h * a)[:, None])
     rounds, local = 60, 5
@@ -453,7 +425,7 @@ def _(PFL, Quadratic, SFL, a, expectation, h, np):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, a1, a2, both, drawn, h1, h2, mo, np):
+def _(a1, a2, both, h1, h2):
     def _draw(axis):
         for (name, data), colour in zip(both.items(), (BLUE, ORANGE), strict=True):
             axis.plot(data["round"], np.sqrt(data.dist2.isel(step_size=0)), color=colour, label=name)
@@ -465,7 +437,7 @@ def _(BLUE, ORANGE, a1, a2, both, drawn, h1, h2, mo, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 1.6.** Move the sliders beside the figure. They are those of the beginning, once more. Find a federation in which PFL ends nearer to $x^*$ than SFL at these step
     sizes. Explain it in two sentences.
@@ -474,7 +446,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -488,7 +460,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -507,7 +479,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Drift has three causes, one term each: noise, the clients' gradients at $x^*$, and the distance of the model from $x^*$. For our
     federation we can compute the left side exactly.
@@ -519,7 +491,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def round_drift(x, h, a, eta, K):
         # student: return ...  # your turn: mean over clients, sum over k = 0 ... K-1
         # solution
@@ -531,7 +503,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(PFL, Quadratic, check, np, round_drift, run):
+def _(round_drift):
     def _simulated(x, h, a, eta, K):
         problem = Quadratic(h[:, None, None], -(h * a)[:, None])
         data = run(problem, PFL(K=K, eta=eta), rounds=1, seeds=[0], x0=x, record=("drift",))
@@ -550,7 +522,7 @@ def _(PFL, Quadratic, check, np, round_drift, run):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Break it
 
@@ -562,7 +534,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     term = mo.ui.dropdown(["noise", "heterogeneity", "gap", "all terms"], value="heterogeneity", label="term")
     factor = mo.ui.slider(0.05, 1.0, 0.05, value=0.5, label="factor", show_value=True)
     mo.hstack([term, factor], justify="start")
@@ -570,7 +542,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(factor, mo, put, scaled, sympy, term, told):
+def _(factor, term):
     _changed = scaled(
         "sfl.lemma12", sympy.Rational(str(factor.value)), None if term.value == "all terms" else term.value
     )
@@ -580,7 +552,7 @@ def _(factor, mo, put, scaled, sympy, term, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Notice two things. The ledger says *broken*, not *refuted*: when a proof fails, its statement may still be true. Only the
     search may say *refuted*, because it shows a federation that contradicts the statement. And for some factors the ledger
@@ -602,7 +574,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, put, scaled, smallest_factor, sympy):
+def _(smallest_factor):
     def _smallest():
         for hundredths in range(95, 0, -5):
             changed = scaled("sfl.lemma12", sympy.Rational(hundredths, 100))
@@ -622,7 +594,7 @@ def _(check, put, scaled, smallest_factor, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -643,7 +615,7 @@ def _(mo, regenerated):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_7, answer_8, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_7, answer_8):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_7, answer_8]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="2. Reading a theorem")
 
 
-@app.cell
-def _():
+with app.setup:
     from dataclasses import replace
     from functools import cache
 
@@ -23,44 +22,9 @@ def _():
     from fedtheory.theory import catalogue
     from fedtheory.theory.statement import Condition
 
-    return (
-        BLACK,
-        BLUE,
-        Condition,
-        ConditionViolated,
-        GREEN,
-        GREY,
-        ORANGE,
-        Quadratic,
-        RED,
-        SFL,
-        admissible_interval,
-        cache,
-        catalogue,
-        check,
-        drawn,
-        evaluate,
-        expectation,
-        from_functions,
-        generate,
-        mo,
-        np,
-        put,
-        regenerated,
-        replace,
-        rounds_to,
-        scaled,
-        statement,
-        sympy,
-        told,
-        tune,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -84,7 +48,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -108,7 +72,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(np):
+def _():
     def right_side(L, mu, sigma, zeta_star, D, M, K, R, eta_tilde):
         # student: return ...  # your turn: four terms
         # solution
@@ -123,7 +87,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(check, evaluate, right_side):
+def _(right_side):
     def _printed(L, mu, sigma, zeta_star, D, M, K, R, eta_tilde):
         return evaluate(
             "sfl.thm1.strongly_convex",
@@ -148,7 +112,7 @@ def _(check, evaluate, right_side):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Who knows the symbols
 
@@ -161,7 +125,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     kappa = mo.ui.slider(2, 100, 1, value=10, label=r"$\kappa=L/\mu$", show_value=True)
     zeta = mo.ui.slider(0.0, 5.0, 0.1, value=1.0, label=r"$\zeta_*$", show_value=True)
     noise = mo.ui.slider(0.0, 5.0, 0.1, value=1.0, label=r"$\sigma$", show_value=True)
@@ -170,7 +134,7 @@ def _(mo):
 
 
 @app.cell
-def _(generate, kappa, noise, zeta):
+def _(kappa, noise, zeta):
     # Ten clients in five dimensions, L = 1; the Hessians of two clients differ by up to 2 delta
     mu_asked = 1 / kappa.value
     federation = generate(
@@ -180,7 +144,7 @@ def _(generate, kappa, noise, zeta):
 
 
 @app.cell(hide_code=True)
-def _(federation, mo):
+def _(federation):
     def _shown(value):
         return "does not exist" if value is None else f"{value:.6g}"
 
@@ -194,7 +158,7 @@ def _(federation, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Theorem 1 uses $L$ and $\mu$ *of every client*: $L$ is the largest eigenvalue of any $H_m$, not of their mean. One steep
     client makes $L$ large for all. The constant $G$ ("the clients' gradients differ by at most $G$, everywhere") does not exist for
@@ -217,7 +181,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(L_mu_zeta, check, from_functions):
+def _(L_mu_zeta):
     _constants = from_functions([2 / 3, 1 / 3], [1.0, -1.0]).constants
     answer_2 = check(
         "2.2",
@@ -230,7 +194,7 @@ def _(L_mu_zeta, check, from_functions):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Conditions are part of the statement
 
@@ -240,7 +204,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     log_step = mo.ui.slider(-3.0, 0.5, 0.05, value=-1.0, label=r"$\log_{10}\tilde\eta$", show_value=True)
     R = mo.ui.slider(
         steps=[5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000],
@@ -255,7 +219,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(ConditionViolated, K, M, R, evaluate, kappa, log_step, mo, noise, zeta):
+def _(K, M, R, kappa, log_step, noise, zeta):
     symbols = {
         "L": 1.0, "mu": 1 / kappa.value, "sigma": noise.value, "zeta_star": zeta.value, "D": 1.0,
         "M": M.value, "K": K.value, "R": R.value,
@@ -276,7 +240,7 @@ def _(ConditionViolated, K, M, R, evaluate, kappa, log_step, mo, noise, zeta):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The two conditions on $\tilde\eta$ leave an interval, $1/(\mu R)\le\tilde\eta\le 1/(6L)$. With few rounds it is empty. So the
     theorem has a condition on $R$ that is printed nowhere.
@@ -288,7 +252,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def fewest_rounds(L, mu):
         # student: return ...  # your turn
         # solution
@@ -299,7 +263,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(ConditionViolated, admissible_interval, check, fewest_rounds):
+def _(fewest_rounds):
     def _searched(L, mu):
         """By halving: the first R with an admissible step size."""
 
@@ -330,7 +294,7 @@ def _(ConditionViolated, admissible_interval, check, fewest_rounds):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_3, mo):
+def _(answer_3):
     mo.vstack(
         [
             after(
@@ -353,7 +317,7 @@ def _(after, answer_3, mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, ConditionViolated, GREEN, GREY, ORANGE, RED, drawn, evaluate, symbols, np, tune):
+def _(symbols):
     def _draw(axis):
         steps = np.geomspace(1e-4, 3, 300)
         value = evaluate("sfl.thm1.strongly_convex", strict=False, eta_tilde=steps, **symbols)
@@ -382,7 +346,7 @@ def _(BLACK, BLUE, ConditionViolated, GREEN, GREY, ORANGE, RED, drawn, evaluate,
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     In the general convex case ($\mu=0$) the first term is $3D^2/(\tilde\eta R)$ and we can do everything by hand. Suppose first
     that noise matters most. Keep $3D^2/(\tilde\eta R)$ and $12\tilde\eta\sigma^2/(MK)$. sympy finds the minimum from the printed terms:
@@ -391,7 +355,7 @@ def _(mo):
 
 
 @app.cell
-def _(catalogue, sympy):
+def _():
     convex = catalogue.find("sfl.thm1.general_convex")
     by_name = {t.name: t.value for t in convex.claim.terms}
     symbol = {s.name: s.sympy for s in catalogue.symbols(convex).values()}
@@ -405,7 +369,7 @@ def _(catalogue, sympy):
 
 
 @app.cell(hide_code=True)
-def _(at_best, best_step, mo, sympy):
+def _(at_best, best_step):
     mo.md(rf"""
     So $\tilde\eta={sympy.latex(best_step)}$, and there the bound is ${sympy.latex(at_best)}$: this is the term
     $\sigma D/\sqrt{{MKR}}$ of Corollary 1, with the constant 12 that the corollary leaves out.
@@ -428,7 +392,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(best_without_noise, check, tune):
+def _(best_without_noise):
     def _tuned(D, L, zeta_star, M, R):
         return tune("sfl.thm1.general_convex", D=D, L=L, zeta_star=zeta_star, M=M, R=R, K=3, sigma=0.0).step_size
 
@@ -445,7 +409,7 @@ def _(best_without_noise, check, tune):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     accuracy = mo.ui.slider(-3.0, 0.0, 0.25, value=-1.0, label=r"$\log_{10}\varepsilon$", show_value=True)
     mo.vstack(
         [
@@ -463,7 +427,7 @@ def _(mo):
 
 
 @app.cell
-def _(cache, rounds_to):
+def _():
     causes = {
         "start only": {"sigma": 0.0, "zeta_star": 0.0},
         "heterogeneity": {"sigma": 0.0, "zeta_star": 10.0},
@@ -478,7 +442,7 @@ def _(cache, rounds_to):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, ORANGE, accuracy, causes, drawn, evaluate, np, rounds):
+def _(accuracy, causes, rounds):
     def _draw(axis):
         lengths, epsilon = np.geomspace(10, 1e9, 60).round(), 10**accuracy.value
         steps = np.geomspace(1e-10, 1 / 6, 400)[:, None]
@@ -499,7 +463,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, accuracy, causes, drawn, evaluate, np, rounds)
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 2.5.** Halve $\varepsilon$. By what factor does the number of rounds grow in each of the three cases: the
     start alone, heterogeneity, noise? Give the three factors as a tuple. Use the exponents of $R$ that you know. The check runs
@@ -518,7 +482,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(causes, check, factors, rounds):
+def _(causes, factors, rounds):
     def _measured():
         return [rounds(0.05, cause) / rounds(0.1, cause) for cause in causes]
 
@@ -535,7 +499,7 @@ def _(causes, check, factors, rounds):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -554,7 +518,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(evaluate, np, tune):
+def _():
     # L = 1, mu = 0.1, sigma = zeta_* = D = 1, M = 10, K = 5
     run_lengths = np.round(np.geomspace(60, 1e7, 12)).astype(int)
     common = {"L": 1.0, "sigma": 1.0, "zeta_star": 1.0, "D": 1.0, "M": 10, "K": 5}
@@ -576,7 +540,7 @@ def _(evaluate, np, tune):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, drawn, ratios, run_lengths):
+def _(ratios, run_lengths):
     def _draw(axis):
         for (name, ratio), colour in zip(ratios.items(), (BLUE, ORANGE), strict=True):
             axis.plot(run_lengths, ratio, ".-", color=colour, label=name)
@@ -588,7 +552,7 @@ def _(BLUE, ORANGE, drawn, ratios, run_lengths):
 
 
 @app.cell(hide_code=True)
-def _(mo, np, ratios, run_lengths):
+def _(ratios, run_lengths):
     _strong, _general = ratios.values()
     _per_decade = (_strong[-1] - _strong[-3]) / np.log10(run_lengths[-1] / run_lengths[-3])
     mo.md(rf"""
@@ -603,7 +567,7 @@ def _(mo, np, ratios, run_lengths):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Break it: terms and constants
 
@@ -615,7 +579,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     case = mo.ui.dropdown(["general_convex", "nonconvex"], value="general_convex", label="case")
     term = mo.ui.dropdown(["optimisation", "noise", "noise_drift", "heterogeneity"], value="noise", label="term")
     factor = mo.ui.dropdown({"left out": 0, "1/10": 0.1, "1/2": 0.5, "99/100": 0.99}, value="left out", label="factor")
@@ -624,7 +588,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(case, catalogue, factor, mo, put, replace, scaled, term, told):
+def _(case, factor, term):
     def without(id_, name):
         """The bound with one term left out."""
         s = catalogue.find(id_)
@@ -637,7 +601,7 @@ def _(case, catalogue, factor, mo, put, replace, scaled, term, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The ledger notices every change: these constants are exactly what this proof gives. The runs notice little.
 
@@ -648,7 +612,7 @@ def _(mo):
 
 
 @app.cell
-def _(mo):
+def _():
     unnoticed = mo.ui.multiselect(
         options=["optimisation", "noise", "noise_drift", "heterogeneity"],
         label="not noticed by the runs",
@@ -661,7 +625,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(check, put, unnoticed, without):
+def _(unnoticed, without):
     _names = ["optimisation", "noise", "noise_drift", "heterogeneity"]
     _id = "sfl.thm1.general_convex"
     _expected = ", ".join(n for n in _names if put(_id, "moments", without(_id, n)).status == "tested")
@@ -676,7 +640,7 @@ def _(check, put, unnoticed, without):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     What the runs do not notice is a fact about *these runs*, not about the theorem. At their step sizes and lengths the terms
     that remain are large enough. It does not follow that the bound without noise is true. To show that it is false we need one
@@ -700,7 +664,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, evaluate, expectation, from_functions, without, x0_eta_R):
+def _(without, x0_eta_R):
     def _held(x0, eta_tilde, R):
         """Measured gap of the average, and the bound without noise; raises outside the conditions."""
         one = from_functions([0.5], [0.0], sigma=1.0)
@@ -731,7 +695,7 @@ def _(SFL, check, evaluate, expectation, from_functions, without, x0_eta_R):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Break it: conditions
 
@@ -743,7 +707,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     flat = mo.ui.slider(0.01, 1.0, 0.01, value=0.05, label=r"$\mu$", show_value=True)
     length = mo.ui.slider(steps=[1, 10, 30, 120, 200, 500, 1000], value=200, label="rounds $R$", show_value=True)
     mo.hstack([flat, length], justify="start", wrap=True)
@@ -751,7 +715,7 @@ def _(mo):
 
 
 @app.cell
-def _(Quadratic, SFL, evaluate, expectation, np):
+def _():
     def both_sides(mu, steps, R, x0=(1.0, 1.0)):
         """Gap of the weighted average after R rounds, and the printed right side, for each step size."""
         problem = Quadratic(np.array([[[1.0, 0.0], [0.0, mu]]]), np.zeros((1, 2)))
@@ -770,7 +734,7 @@ def _(Quadratic, SFL, evaluate, expectation, np):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, GREY, RED, both_sides, drawn, flat, length, np):
+def _(both_sides, flat, length):
     def _draw(axis):
         steps = np.sort(np.append(np.geomspace(1e-4, 1.9, 150), np.linspace(1.9, 2.4, 60)[1:]))
         steps = steps[steps < 2 / flat.value]
@@ -795,7 +759,7 @@ def _(BLACK, GREY, RED, both_sides, drawn, flat, length, np):
 
 
 @app.cell(hide_code=True)
-def _(both_sides, mo, np):
+def _(both_sides):
     _steps = np.array([1e-4, 1 / 6, 1.0, 2.1])
     _gap, _bound = both_sides(0.05, _steps, 200)
     _rows = "\n".join(f"| {s:.4g} | {g:.3g} | {b:.3g} |" for s, g, b in zip(_steps, _gap, _bound, strict=True))
@@ -814,7 +778,7 @@ def _(both_sides, mo, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 2.8.** Let $\tilde\eta\to0$: the model does not move. Without the condition $1/(\mu R)\le\tilde\eta$ the theorem
     would claim $F(x^{(0)})-F^*\le\tfrac92\mu D^2$. For an $L$-smooth $F$ the gap can be as large as $\tfrac12LD^2$. Up to which
@@ -833,7 +797,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, harmless_up_to, sympy):
+def _(harmless_up_to):
     _s = catalogue.find("sfl.thm1.strongly_convex")
     _symbols = {s.name: s.sympy for s in catalogue.symbols(_s).values()}
     _start = next(t.value for t in _s.claim.terms if t.name == "optimisation")
@@ -851,7 +815,7 @@ def _(catalogue, check, harmless_up_to, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Now change the conditions and let the catalogue check the theorem. `search` looks for the small quadratic on which the bound
     is tightest.
@@ -860,7 +824,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     change = mo.ui.dropdown(
         [
             "as printed",
@@ -876,7 +840,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Condition, catalogue, change, mo, put, replace, told):
+def _(change):
     _s = catalogue.find("sfl.thm1.strongly_convex")
     _symbols = {s.name: s.sympy for s in catalogue.symbols(_s).values()}
     lower, upper, order_of_constants = _s.when
@@ -893,7 +857,7 @@ def _(Condition, catalogue, change, mo, put, replace, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Try all four.
 
@@ -913,13 +877,13 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, statement, told):
+def _():
     mo.vstack([statement("sfl.cor1.nonconvex"), told(put("sfl.cor1.nonconvex", "counterexample"), "counterexample")])
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 2.9.** Explain in three sentences why no absolute constant repairs this corollary. Is Theorem 1 false, too?
     """)
@@ -927,7 +891,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -941,7 +905,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -966,7 +930,7 @@ def _(mo, regenerated):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="3. Sequential against parallel")
 
 
-@app.cell
-def _():
+with app.setup:
     from fractions import Fraction
 
     import marimo as mo
@@ -15,49 +14,16 @@ def _():
 
     from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from fedtheory.bounds import compare, evaluate, tune
-    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, RED
     from fedtheory.figures.sfl import group
     from fedtheory.simulations import expectation
     from fedtheory.simulations.algorithms.sfl import PFL, SFL
     from fedtheory.simulations.problems.quadratic import from_functions
     from fedtheory.theory import catalogue
 
-    return (
-        BLACK,
-        BLUE,
-        Fraction,
-        GREEN,
-        GREY,
-        ORANGE,
-        PFL,
-        RED,
-        SFL,
-        brentq,
-        catalogue,
-        check,
-        choice,
-        compare,
-        drawn,
-        evaluate,
-        expectation,
-        from_functions,
-        group,
-        mo,
-        np,
-        put,
-        regenerated,
-        scaled,
-        statement,
-        sympy,
-        told,
-        tune,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -78,7 +44,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -98,7 +64,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(compare, mo, sympy):
+def _():
     comparison = compare("sfl.thm1.general_convex", "sfl.thm2.general_convex")
     _rows = "\n".join(
         f"| {name.replace('_', ' ')} | ${sympy.latex(ratio)}$ | "
@@ -110,7 +76,7 @@ def _(compare, mo, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Two terms are equal. Two are smaller for SFL, by a factor that does not depend on the problem. So the two bounds cross in $M$,
     and not in $\sigma$, $\zeta_*$, $L$, $K$ or $R$.
@@ -131,7 +97,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, clients_from, compare):
+def _(clients_from):
     def _crossing():
         found = set()
         for sigma in (0.0, 1.0):
@@ -153,7 +119,7 @@ def _(check, clients_from, compare):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Tuned, in rounds and in time
 
@@ -165,7 +131,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     M = mo.ui.slider(2, 100, 1, value=10, label="clients $M$", show_value=True)
     K = mo.ui.slider(1, 50, 1, value=5, label="local steps $K$", show_value=True)
     sigma = mo.ui.slider(0.0, 10.0, 0.5, value=1.0, label=r"noise $\sigma$", show_value=True)
@@ -176,7 +142,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, K, M, RED, drawn, evaluate, in_time, np, sigma, zeta):
+def _(K, M, in_time, sigma, zeta):
     lengths = np.unique(np.geomspace(1, 1e9, 80).round())
 
     def tuned_over(case, rounds):
@@ -206,7 +172,7 @@ def _(BLUE, K, M, RED, drawn, evaluate, in_time, np, sigma, zeta):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The advantage of SFL comes and goes with $R$. For few rounds the term of the start is the largest, and the two bounds are
     nearly equal. For very many rounds it is the noise, $\sigma D/\sqrt{MKR}$, and they are nearly equal again. In between,
@@ -217,7 +183,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     a, c, eta_tilde = sympy.symbols("a c eta_tilde", positive=True)
     two_terms = a / eta_tilde + c * eta_tilde**2
     minimiser = sympy.solve(sympy.diff(two_terms, eta_tilde), eta_tilde)[0]
@@ -227,7 +193,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     So $c$ enters as its cube root, and $R$ as $R^{-2/3}$.
 
@@ -250,7 +216,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, limits, tune):
+def _(limits):
     def _tuned(M):
         def best(case, R):
             return tune(f"sfl.{case}.general_convex", L=1.0, D=1.0, sigma=0.0, zeta_star=10.0, M=M, K=5, R=R).best.value
@@ -271,7 +237,7 @@ def _(check, limits, tune):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_2, mo):
+def _(answer_2):
     mo.vstack(
         [
             after(
@@ -294,7 +260,7 @@ def _(after, answer_2, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     which = mo.ui.dropdown(
         {f"Group {i}": f"sfl.quad.table2.g{i}" for i in (1, 2, 3, 4)}, value="Group 2", label="group"
     )
@@ -304,13 +270,13 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement, which):
+def _(which):
     mo.vstack([statement(which.value)])
     return
 
 
 @app.cell
-def _(BLUE, PFL, RED, SFL, drawn, expectation, group, np, steps_K, which):
+def _(steps_K, which):
     grid = [0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6]  # the paper's
 
     def _draw(axis):
@@ -334,7 +300,7 @@ def _(BLUE, PFL, RED, SFL, drawn, expectation, group, np, steps_K, which):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     In Group 2 the clients have the same curvature and opposite slopes. This harms SFL and not PFL. The bounds suggest the
     opposite. In Groups 3 and 4, with $K\ge2$, the runs agree with them. Let us compute Group 2, with slopes $\pm\zeta$. A client's
@@ -345,7 +311,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     q, x, z = sympy.symbols("q x zeta", positive=True)
 
     def client(x, wish):
@@ -359,7 +325,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mean, mo, sympy, variance):
+def _(mean, variance):
     mo.md(rf"""
     The mean is ${sympy.latex(mean)}$: no systematic error. Each round adds the variance ${sympy.latex(variance)}$, and it
     comes from the order alone.
@@ -383,7 +349,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, expectation, from_functions, settled):
+def _(settled):
     def _exact(eta, K, zeta):
         two = from_functions([0.5, 0.5], [zeta, -zeta])
         data = expectation(two, SFL(K=K, eta=eta), rounds=4000, x0=1.0, record=("dist2",), at=[4000])
@@ -402,7 +368,7 @@ def _(SFL, check, expectation, from_functions, settled):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     For small steps this is about $\tfrac14(K\eta)^3\zeta^2$: it falls with the step size. But with a given number of rounds we
     cannot choose any small step size, because the start must be forgotten, too.
@@ -417,7 +383,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     slope = mo.ui.slider(0.25, 5.0, 0.25, value=1.0, label=r"$\zeta_*$", show_value=True)
     local = mo.ui.slider(2, 20, 1, value=5, label="$K$", show_value=True)
     horizon = mo.ui.slider(steps=[20, 50, 100, 200, 500], value=100, label="$R$", show_value=True)
@@ -426,7 +392,7 @@ def _(mo):
 
 
 @app.cell
-def _(PFL, SFL, expectation, from_functions, np):
+def _():
     learning_rates = np.geomspace(1e-3, 0.6, 120).tolist()
 
     def best_distance(method, delta, zeta, K, R):
@@ -443,7 +409,7 @@ def _(PFL, SFL, expectation, from_functions, np):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, PFL, RED, SFL, best_distance, drawn, horizon, local, np, slope):
+def _(best_distance, horizon, local, slope):
     def _draw(axis):
         deltas = np.linspace(0, 1, 26)
         for name, method, colour in (("PFL", PFL, BLUE), ("SFL", SFL, RED)):
@@ -461,7 +427,7 @@ def _(BLUE, PFL, RED, SFL, best_distance, drawn, horizon, local, np, slope):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 3.4.** Take $\zeta_*=1$, $K=5$, $R=100$. At which $\delta$ do the two methods end at the same distance? Two digits. Read
     it off the figure, or use `advantage` in a cell of your own. The check finds the root.
@@ -479,7 +445,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(advantage, brentq, check, equal_at):
+def _(advantage, equal_at):
     answer_4 = check(
         "3.4",
         equal_at,
@@ -493,7 +459,7 @@ def _(advantage, brentq, check, equal_at):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -509,7 +475,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -522,7 +488,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What became of the claims
 
@@ -533,7 +499,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     claim = mo.ui.dropdown(
         {
             "SFL is better by 1/M": "sfl.claim.sfl_better",
@@ -550,14 +516,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(claim, mo, put, statement, told):
+def _(claim):
     _kinds = {"sfl.table1.sfl_thm1": ("ledger", "counterexample")}.get(claim.value, ("derivation",))
     mo.vstack([statement(claim.value), *(told(put(claim.value, kind), kind) for kind in _kinds)])
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     - *SFL is better by $1/M$* is proved. The verdict says what exactly: a statement about two printed orders.
     - *Worse than Minibatch SGD* is false without noise and heterogeneity: SGD's row has $LD^2e^{-\mu R/L}$ where the others have
@@ -573,7 +539,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     # student: growth = ...  # your turn: a number
     # solution
     growth = np.e * (5 / 6) ** 2  # the gap shrinks by (1 - 1/6)^2, the printed term by 1/e
@@ -582,7 +548,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, expectation, from_functions, growth, np):
+def _(growth):
     def _measured():
         data = expectation(from_functions([0.5], [0.0]), SFL(K=1, eta=1 / 6), rounds=20, x0=1.0, record=("gap",))
         quotient = data.gap.values[0] / np.exp(-data["round"].values)
@@ -601,7 +567,7 @@ def _(SFL, check, expectation, from_functions, growth, np):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, statement, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -618,7 +584,7 @@ def _(mo, put, statement, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     It is refuted, and the witness is small enough for paper: $F_1=\tfrac12x^2+x$, $F_2=\tfrac12x^2-x$, one client drawn per round ($S=1$),
     one step ($K=1$), so $\tilde\eta=\eta$. One round takes $x$ to $(1-\eta)x\mp\eta$, each sign with probability $\tfrac12$. And
@@ -643,7 +609,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Fraction, SFL, check, expectation, from_functions, second_moment_after):
+def _(second_moment_after):
     def _simulated(r, eta, x0):
         two = from_functions([0.5, 0.5], [1.0, -1.0])
         data = expectation(two, SFL(K=1, eta=float(eta), S=1), rounds=r, x0=float(x0), record=("grad_sq",), at=[r])
@@ -666,7 +632,7 @@ def _(Fraction, SFL, check, expectation, from_functions, second_moment_after):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     log_step = mo.ui.slider(-3.0, -0.8, 0.05, value=-1.8, label=r"$\log_{10}\tilde\eta$", show_value=True)
     mo.vstack(
         [
@@ -680,7 +646,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, GREEN, RED, SFL, drawn, evaluate, expectation, from_functions, log_step, np):
+def _(log_step):
     def _draw(axis):
         step, most = 10**log_step.value, 6000
         two = from_functions([0.5, 0.5], [1.0, -1.0])
@@ -701,7 +667,7 @@ def _(BLACK, GREEN, RED, SFL, drawn, evaluate, expectation, from_functions, log_
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 3.8.** The witness has $\tilde\eta=\tfrac1{60}$. Which $R$ is the first at which the exact value is above the printed bound? Use
     your function and fractions, or a loop. (With this start $\mathbb E x_r^2$ falls, so the minimum over rounds is the last.)
@@ -710,7 +676,7 @@ def _(mo):
 
 
 @app.cell
-def _(Fraction, second_moment_after):
+def _(second_moment_after):
     # student: first_R = ...  # your turn
     # solution
     def _printed(R, eta, x0):
@@ -726,7 +692,7 @@ def _(Fraction, second_moment_after):
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, evaluate, expectation, first_R, from_functions, np):
+def _(first_R):
     def _crossed():
         two, most = from_functions([0.5, 0.5], [1.0, -1.0]), 4000
         data = expectation(two, SFL(K=1, eta=1 / 60, S=1), rounds=most, x0=0.2, record=("grad_sq",))
@@ -747,7 +713,7 @@ def _(SFL, check, evaluate, expectation, first_R, from_functions, np):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -775,7 +741,7 @@ def _(mo, put, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -789,7 +755,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -804,7 +770,7 @@ def _(mo, put, told):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_10 = choice(
         "**Exercise 3.10.** In this witness one of ten equal clients takes one step a round, and $\\tilde\\eta=\\tfrac16$ by the printed "
         "definition. What is the learning rate $\\eta$?",
@@ -818,7 +784,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Fraction, catalogue, check, question_10, sympy):
+def _(question_10):
     _s = catalogue.find("sfl.eq42")
     _of = {symbol.name: expression for symbol, expression in _s.where.items()}["eta_tilde"]
     _symbols = {s.name: s for s in _of.free_symbols}
@@ -836,7 +802,7 @@ def _(Fraction, catalogue, check, question_10, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Break the corrected statement
 
@@ -846,21 +812,21 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     kept = mo.ui.dropdown(["1", "9/10", "1/2", "1/4", "1/8", "1/10", "1/12"], value="1/12", label="sampling term times")
     kept
     return (kept,)
 
 
 @app.cell(hide_code=True)
-def _(kept, mo, put, scaled, told):
+def _(kept):
     _changed = scaled("sfl.eq54.corrected", kept.value, "sampling")
     mo.vstack([told(put("sfl.eq54.corrected", kind, _changed), kind) for kind in ("ledger", "moments")])
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 3.11.** Write $c$ for the constant $\tfrac92$. Keep the two opposed quadratics with $S=K=1$, let $R\to\infty$ and then
     $\tilde\eta\to0$. Which $c$ do they refute? Give the smallest $c$ that they do not refute. (Exercise 3.7 has the left side.)
@@ -869,7 +835,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     # student: smallest_c = ...  # your turn: a number
     # solution
     smallest_c = sympy.Rational(1, 2)  # eta/(2 - eta) <= c eta + 27 eta^2/8 for all small eta
@@ -878,7 +844,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, smallest_c, sympy):
+def _(smallest_c):
     def _from_the_statement():
         s = catalogue.find("sfl.eq54.corrected")
         symbols = {symbol.name: symbol.sympy for symbol in catalogue.symbols(s).values()}
@@ -903,7 +869,7 @@ def _(catalogue, check, smallest_c, sympy):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_11, mo, regenerated):
+def _(answer_11):
     mo.vstack(
         [
             after(
@@ -931,7 +897,7 @@ def _(after, answer_11, mo, regenerated):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_10, answer_11, answer_2, answer_3, answer_4, answer_6, answer_7, answer_8, mo):
+def _(answer_1, answer_10, answer_11, answer_2, answer_3, answer_4, answer_6, answer_7, answer_8):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_6, answer_7, answer_8, answer_10, answer_11]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="4. Checking a proof by machine")
 
 
-@app.cell
-def _():
+with app.setup:
     from dataclasses import replace
     from itertools import permutations
 
@@ -29,65 +28,9 @@ def _():
     from fedtheory.theory.statement import Condition, Verdict, at_most
     from fedtheory.verification import Checked, evidence
 
-    return (
-        Argument,
-        BLACK,
-        BLUE,
-        Bregman,
-        Checked,
-        Condition,
-        GREEN,
-        GREY,
-        Ge,
-        Grad,
-        Inner,
-        LANGUAGE,
-        Le,
-        Ledger,
-        Norm,
-        NotPolynomial,
-        ORANGE,
-        Point,
-        RED,
-        Rational,
-        Verdict,
-        at_most,
-        catalogue,
-        certify,
-        check,
-        choice,
-        decide,
-        difference,
-        drawn,
-        enumeration,
-        everywhere,
-        evidence,
-        implied,
-        latex,
-        PROOFS,
-        mo,
-        mutations,
-        np,
-        permutations,
-        point,
-        put,
-        regenerated,
-        replace,
-        scaled,
-        smooth,
-        smooth_convex,
-        statement,
-        sympy,
-        told,
-        units,
-        worst_case,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -119,7 +62,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## The cheapest check: units
 
@@ -134,7 +77,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, latex, mo, sympy, units):
+def _():
     _printed = catalogue.find("fedcom.thmE4")
     _symbols = catalogue.symbols(_printed)
 
@@ -148,7 +91,7 @@ def _(catalogue, latex, mo, sympy, units):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             told(put("fedcom.thmE4", "units"), "units, as printed"),
@@ -171,7 +114,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, power_of_L, replace, units):
+def _(power_of_L):
     def _fitting():
         """The power of L in that term with which its units are right."""
         printed = catalogue.find("fedcom.thmE4")
@@ -197,7 +140,7 @@ def _(catalogue, check, power_of_L, replace, units):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Units see no pure numbers: a bound that is wrong by a factor 1000 has the right dimension. So equal units prove nothing
     about a statement, and in the catalogue a statement with nothing but equal units is *open*.
@@ -217,7 +160,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     c_step = mo.ui.slider(0.1, 2.0, 0.1, value=1.0, label=r"condition $\eta\le c/L$: $c$", show_value=True)
     a_step = mo.ui.slider(0.05, 1.0, 0.05, value=0.6, label="claimed decrease $a$", show_value=True)
     mo.hstack([c_step, a_step], justify="start", wrap=True)
@@ -225,7 +168,7 @@ def _(mo):
 
 
 @app.cell
-def _(Rational, Verdict, a_step, c_step, decide, sympy, told):
+def _(a_step, c_step):
     eta, L, mu, g = sympy.symbols("eta L mu g", positive=True)
 
     def descent(c, a):
@@ -241,7 +184,7 @@ def _(Rational, Verdict, a_step, c_step, decide, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, GREEN, RED, Rational, a_step, c_step, descent, drawn, implied, np):
+def _(a_step, c_step, descent):
     _grid = [(Rational(i, 4), Rational(j, 8)) for i in range(1, 9) for j in range(1, 9)]
     _decided = [implied(*descent(c, a)) for c, a in _grid]
 
@@ -260,7 +203,7 @@ def _(BLACK, GREEN, RED, Rational, a_step, c_step, descent, drawn, implied, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Every mark is a decision about *all* $\eta$, $L$ and $\|g\|$ at once, not a sample.
 
@@ -281,7 +224,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Rational, check, descent, implied, largest_decrease):
+def _(descent, largest_decrease):
     def last_true(holds, low, high, rounds=8):
         """The last point of [low, high] at which something holds, by bisection in fractions."""
         low, high = Rational(low), Rational(high)
@@ -306,7 +249,7 @@ def _(Rational, check, descent, implied, largest_decrease):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### What z3 cannot decide
 
@@ -321,7 +264,7 @@ def _(mo):
 
 
 @app.cell
-def _(NotPolynomial, Rational, as_verdict, decide, eta, everywhere, mo, sympy, told):
+def _(as_verdict, eta):
     u = sympy.Symbol("u", real=True)
     tangent = sympy.exp(-u) >= 1 - u
 
@@ -345,7 +288,7 @@ def _(NotPolynomial, Rational, as_verdict, decide, eta, everywhere, mo, sympy, t
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_3 = choice(
         r"**Exercise 4.3.** $n\ge1$ is an integer. The claim is $(n-1)(n-2)\ge0$. What does `decide([], (n-1)*(n-2) >= 0)` say?",
         ["proved", "refuted", "open", "vacuous"],
@@ -358,7 +301,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(check, decide, question_3, sympy):
+def _(question_3):
     _n = sympy.Symbol("n", integer=True, positive=True)
     answer_3 = check(
         "4.3",
@@ -371,7 +314,7 @@ def _(check, decide, question_3, sympy):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_3, mo):
+def _(answer_3):
     mo.vstack(
         [
             after(
@@ -402,7 +345,7 @@ def _(after, answer_3, mo):
 
 
 @app.cell
-def _(L, Ledger, at_most, eta, mu, sympy):
+def _(L, eta, mu):
     dist2, gap, grad2 = sympy.symbols("dist2 gap grad2", nonnegative=True)
     inner = sympy.Symbol("inner", real=True)
 
@@ -424,7 +367,7 @@ def _(L, Ledger, at_most, eta, mu, sympy):
 
 
 @app.cell(hide_code=True)
-def _(derived, dist2, gap, mo, sympy):
+def _(derived, dist2, gap):
     _names = {dist2: r"\|x-x^*\|^2", gap: r"\bigl(F(x)-F(x^*)\bigr)"}
     mo.md(rf"""
     The first three steps derive ${sympy.latex(derived, symbol_names=_names)}$.
@@ -434,7 +377,7 @@ def _(derived, dist2, gap, mo, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     c_ledger = mo.ui.slider(0.1, 1.5, 0.05, value=0.5, label=r"condition $\eta\le c/L$: $c$", show_value=True)
     a_ledger = mo.ui.slider(0.5, 1.5, 0.1, value=1.0, label="contraction $a$", show_value=True)
     b_ledger = mo.ui.slider(0.0, 2.0, 0.05, value=1.0, label="progress $b$", show_value=True)
@@ -448,7 +391,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, a_ledger, b_ledger, c_ledger, mo, one_step, premise, told):
+def _(a_ledger, b_ledger, c_ledger, one_step, premise):
     _ledger, _ = one_step(*(Rational(str(w.value)) for w in (c_ledger, a_ledger, b_ledger)), premise.value)
     _rows = "\n".join(f"| {s.name} | {s.decision.status} | {s.decision.says} |" for s in _ledger.steps)
     _c, _a, _b = c_ledger.value, a_ledger.value, b_ledger.value
@@ -467,7 +410,7 @@ def _(Rational, a_ledger, b_ledger, c_ledger, mo, one_step, premise, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Steps 2 and 3 only substitute. The signs of the coefficients are known, so there is nothing to decide. After a step that
     fails, later steps are not decided. *Room* is the factor by which a coefficient could be tighter before the step breaks
@@ -493,7 +436,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Rational, check, largest_progress, last_true, one_step):
+def _(largest_progress, last_true, one_step):
     def _bisected(c):
         def goes_through(b):
             steps = one_step(Rational(str(c)), 1, b)[0].steps
@@ -514,7 +457,7 @@ def _(Rational, check, largest_progress, last_true, one_step):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -530,7 +473,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     part = mo.ui.dropdown(
         ["contraction", "noise", "sampling", "progress", "drift"], value="drift", label="change the term"
     )
@@ -541,7 +484,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Condition, Rational, bar, catalogue, mo, part, put, replace, scaled, times, told):
+def _(bar, part, times):
     def with_condition(changed, c):
         """Lemma 5, or what it was changed to, for eta <= 1/(c K L S)."""
         K, L_, S, eta_ = (catalogue.symbols(changed)[name].sympy for name in ("K", "L", "S", "eta"))
@@ -553,7 +496,7 @@ def _(Condition, Rational, bar, catalogue, mo, part, put, replace, scaled, times
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The ledger says which atom's coefficient fails, what was claimed, what was derived, and for which numbers the derived one is
     larger. These numbers are a witness against the *proof*. The search has exact instances of the *statement*: small federations
@@ -576,7 +519,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Argument, LANGUAGE, PROOFS, catalogue, check, smallest_c, with_condition):
+def _(smallest_c, with_condition):
     def _smallest():
         for c in range(12, 0, -1):
             proof = Argument(with_condition(catalogue.find("sfl.lemma5"), c), LANGUAGE)
@@ -597,7 +540,7 @@ def _(Argument, LANGUAGE, PROOFS, catalogue, check, smallest_c, with_condition):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## The order of the quantifiers
 
@@ -613,7 +556,7 @@ def _(mo):
 
 
 @app.cell
-def _(as_verdict, decide, mo, sympy, told):
+def _(as_verdict):
     D_, sigma_, R_, eta_R = sympy.symbols("D sigma R eta", positive=True)
     bound_R = D_**2 / (eta_R * R_) + eta_R * sigma_**2
     best = sympy.solve(sympy.diff(bound_R, eta_R), eta_R)[0]
@@ -634,14 +577,14 @@ def _(as_verdict, decide, mo, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     fixed = mo.ui.slider(0.02, 1.0, 0.02, value=0.2, label=r"a fixed step size $\eta$ ($D=\sigma=1$)", show_value=True)
     fixed
     return (fixed,)
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, ORANGE, drawn, fixed, np):
+def _(fixed):
     def _draw(axis):
         rounds = np.geomspace(1, 1e5, 200)
         axis.plot(
@@ -657,7 +600,7 @@ def _(BLACK, BLUE, ORANGE, drawn, fixed, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 4.6.** Someone claims less: *there is an $\eta$ such that for every $R$, $b(\eta,R)\le 3D\sigma/\sqrt R$.* Refute it.
     Whatever $\eta$ is, name an $R$ (a real number $>0$) that breaks it.
@@ -678,7 +621,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, refuting_rounds):
+def _(refuting_rounds):
     def _refutes(eta, D, sigma):
         """Whether the named R breaks the claim; open while none is named."""
         R = refuting_rounds(eta, D, sigma)
@@ -698,7 +641,7 @@ def _(check, refuting_rounds):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -716,7 +659,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(as_verdict, decide, mo, put, regenerated, sympy, told):
+def _(as_verdict):
     _gamma = sympy.Symbol("gamma", positive=True)
     mo.vstack(
         [
@@ -735,7 +678,7 @@ def _(as_verdict, decide, mo, put, regenerated, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## All smooth convex functions at once: Gram matrices and an SDP
 
@@ -757,7 +700,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     inequality = mo.ui.dropdown(
         ["co-coercivity", "lower bound (18)", "upper bound (16)"], value="co-coercivity", label="inequality"
     )
@@ -768,7 +711,7 @@ def _(mo):
 
 
 @app.cell
-def _(Bregman, Ge, Grad, Inner, L, Le, Norm, Rational, certify, difference, point, smooth, smooth_convex, sympy):
+def _(L):
     h = sympy.Symbol("h")
     x, y = sympy.symbols("x y", real=True)
     at_x, at_y = point(h, x), point(h, y)
@@ -789,7 +732,7 @@ def _(Bregman, Ge, Grad, Inner, L, Le, Norm, Rational, certify, difference, poin
 
 
 @app.cell(hide_code=True)
-def _(Rational, certified, family, inequality, sharper, told):
+def _(certified, family, inequality, sharper):
     told(
         certified(inequality.value, Rational(str(sharper.value)), family.value),
         f"{inequality.value}, x {sharper.value:g}",
@@ -798,7 +741,7 @@ def _(Rational, certified, family, inequality, sharper, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Sharpen each inequality by a little. With 1.05 (for the upper bound 0.95) it is refuted. The witness is a pair of points, with
     values and gradients that some smooth convex function has. Then drop convexity: the two lower bounds are refuted at every
@@ -825,7 +768,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Point, Rational, check, point, smooth_convex, sympy, worst_case, worst_contraction):
+def _(worst_contraction):
     def by_sdp(eta, mu, L):
         """The worst case of one gradient step, over all functions of the class in every dimension."""
         eta, mu, L = (Rational(str(v)) for v in (eta, mu, L))
@@ -854,7 +797,7 @@ def _(Point, Rational, check, point, smooth_convex, sympy, worst_case, worst_con
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREY, ORANGE, by_sdp, drawn, np):
+def _(by_sdp):
     _steps = np.linspace(0.1, 2.0, 11).round(3)
     _worst = [by_sdp(float(step), 0.2, 1.0) for step in _steps]
 
@@ -885,7 +828,7 @@ def _(BLACK, BLUE, GREY, ORANGE, by_sdp, drawn, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The ledger's $1-\eta\mu$ is true and not sharp. The proof uses strong convexity and smoothness one after the other, not
     together, and loses the difference between the line and the dots. The SDP certifies two-point inequalities. A whole theorem
@@ -905,7 +848,7 @@ def _(mo):
 
 
 @app.cell
-def _(permutations, sympy):
+def _():
     def sample_variance(population, s):
         # student: return ...  # your turn; sympy.Rational(sum(sample), s) is exact
         # solution
@@ -918,7 +861,7 @@ def _(permutations, sympy):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, enumeration, np, sample_variance):
+def _(sample_variance):
     def _printed(population, s):
         claim = catalogue.find("sfl.lemma3.swor").claim
         of_one = float(enumeration.substitute(claim.value, {"n": len(population), "s": s, "zeta": 1}))
@@ -936,7 +879,7 @@ def _(catalogue, check, enumeration, np, sample_variance):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, statement, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -952,7 +895,7 @@ def _(mo, put, statement, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     clients = mo.ui.slider(2, 6, 1, value=4, label="clients $M$", show_value=True)
     share = mo.ui.slider(1, 6, 1, value=3, label="sampled $S$ (at most $M$)", show_value=True)
     mo.hstack([clients, share], justify="start", wrap=True)
@@ -960,7 +903,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, GREEN, RED, catalogue, clients, drawn, enumeration, np, share):
+def _(clients, share):
     _M, _S = clients.value, min(share.value, clients.value)
     _K = np.arange(1, 7)
 
@@ -981,7 +924,7 @@ def _(BLACK, GREEN, RED, catalogue, clients, drawn, enumeration, np, share):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The line is refuted: it is printed as an equality, and the two sides differ. Lemma 4, which it leads to, is true. An error in
     a proof is not yet an error in a result.
@@ -1002,7 +945,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, enumeration, k_max):
+def _(k_max):
     def _found():
         value = catalogue.find("sfl.lemma4.sum").claim.value
         for K in range(1, 9):
@@ -1025,7 +968,7 @@ def _(catalogue, check, enumeration, k_max):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Check the check: mutation
 
@@ -1037,7 +980,7 @@ def _(mo):
 
 
 @app.cell
-def _(catalogue, mutations, put):
+def _():
     mutated = [
         (one.what, *(put("sfl.step.eq30", kind, one.statement).status for kind in ("units", "ledger")))
         for one in mutations(catalogue.find("sfl.step.eq30"))
@@ -1046,7 +989,7 @@ def _(catalogue, mutations, put):
 
 
 @app.cell(hide_code=True)
-def _(mo, mutated):
+def _(mutated):
     _rows = "\n".join(f"| {what} | {by_units} | {by_ledger} |" for what, by_units, by_ledger in mutated)
     _survive = [what for what, *found in mutated if all(status == "proved" for status in found)]
     mo.vstack(
@@ -1064,7 +1007,7 @@ def _(mo, mutated):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
@@ -1078,7 +1021,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_11 = choice(
         "**Exercise 4.11.** Lemma 5 with its sampling term times 1/2: the ledger is *broken*, the search finds no violation "
         "on its instances. Which verdict does the catalogue give to that statement?",
@@ -1092,7 +1035,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Checked, Rational, check, evidence, put, question_11, scaled):
+def _(question_11):
     _changed = scaled("sfl.lemma5", Rational(1, 2), "sampling")
     _own = [e for e in evidence("sfl") if e.statement == "sfl.lemma5"]
     _verdicts = tuple((e, put("sfl.lemma5", e.kind, _changed)) for e in _own)
@@ -1107,7 +1050,7 @@ def _(Checked, Rational, check, evidence, put, question_11, scaled):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_11, mo):
+def _(answer_11):
     mo.vstack(
         [
             after(
@@ -1130,19 +1073,7 @@ def _(after, answer_11, mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    answer_1,
-    answer_11,
-    answer_2,
-    answer_3,
-    answer_4,
-    answer_5,
-    answer_6,
-    answer_7,
-    answer_8,
-    answer_9,
-    mo,
-):
+def _(answer_1, answer_11, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9, answer_11]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

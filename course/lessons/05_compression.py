@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="5. Compression")
 
 
-@app.cell
-def _():
+with app.setup:
     import math
     from fractions import Fraction
 
@@ -34,57 +33,9 @@ def _():
     from fedtheory.simulations.exact.linear import spectral_radius
     from fedtheory.simulations.problems.quadratic import Quadratic, generate
 
-    return (
-        BLACK,
-        BLUE,
-        Bernoulli,
-        Dithering,
-        FedCOM,
-        FedCOMGATE,
-        Fraction,
-        GREEN,
-        GREY,
-        Identity,
-        MaxSign,
-        ORANGE,
-        PURPLE,
-        QSGD,
-        Quadratic,
-        RED,
-        RandK,
-        Rounding,
-        SKY,
-        Sign,
-        SparseFedCOMGATE,
-        Sparsifier,
-        StochasticSign,
-        TopK,
-        admits,
-        after,
-        check,
-        choice,
-        drawn,
-        expectation,
-        generate,
-        math,
-        mo,
-        np,
-        put,
-        quadratics,
-        regenerated,
-        run,
-        scaled,
-        spectral_radius,
-        statement,
-        sympy,
-        told,
-        with_q,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -111,26 +62,13 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(statement):
+def _():
     statement("fedcom.asm2")
     return
 
 
 @app.cell(hide_code=True)
-def _(
-    Bernoulli,
-    Dithering,
-    Fraction,
-    MaxSign,
-    QSGD,
-    RandK,
-    Rounding,
-    Sign,
-    Sparsifier,
-    StochasticSign,
-    TopK,
-    mo,
-):
+def _():
     kinds = {
         "RandK(1)": RandK(1),
         "RandK(2)": RandK(2),
@@ -153,7 +91,7 @@ def _(
 
 
 @app.cell
-def _(Fraction):
+def _():
     def mean_and_error(compressor, x):
         """E Q(x) and E||Q(x) - x||^2 / ||x||^2, exactly, from all outcomes of the law."""
         x = [Fraction(v) for v in x]
@@ -166,7 +104,7 @@ def _(Fraction):
 
 
 @app.cell(hide_code=True)
-def _(Fraction, kind, kinds, mean_and_error, message, messages, mo):
+def _(kind, kinds, mean_and_error, message, messages):
     def _vector(v):
         return "(" + ", ".join(map(str, v)) + ")"
 
@@ -192,7 +130,7 @@ def _(Fraction, kind, kinds, mean_and_error, message, messages, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     $q$ is the largest relative error over *all* $x$. Change $x$ and see for which compressors the error depends on it.
 
@@ -204,7 +142,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     d_, k_ = sympy.symbols("d k", positive=True)
     scale = d_ / k_
     variance_of_mask = k_ / d_ * (scale - 1) ** 2 + (1 - k_ / d_) * (0 - 1) ** 2
@@ -213,7 +151,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 5.1.** Simplify it by hand: $q$ of `RandK(k)` in $\mathbb R^d$. The check uses the law, outcome by outcome.
     """)
@@ -232,7 +170,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(RandK, check, mean_and_error, q_of_rand_k):
+def _(mean_and_error, q_of_rand_k):
     answer_1 = check(
         "5.1",
         q_of_rand_k,
@@ -245,7 +183,7 @@ def _(RandK, check, mean_and_error, q_of_rand_k):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_2 = choice(
         "**Exercise 5.2.** Which of these meets the first line of Assumption 2, $\\mathbb E\\,Q(x)=x$ for every $x$?",
         ["TopK(1)", "Sign", "Rounding(1)", "MaxSign"],
@@ -258,7 +196,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(check, kinds, mean_and_error, messages, question_2):
+def _(kinds, mean_and_error, messages, question_2):
     _unbiased = [
         name
         for name in ("TopK(1)", "Sign", "Rounding(1)", "MaxSign")
@@ -275,7 +213,7 @@ def _(check, kinds, mean_and_error, messages, question_2):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Bits on the wire
 
@@ -299,7 +237,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(RandK, bits_of_rand_k, check, math, np):
+def _(bits_of_rand_k):
     def _on_the_wire(d, k):
         """The bits of the compressor, after a message has really been packed in so many bytes."""
         sent = np.zeros(d)
@@ -320,14 +258,14 @@ def _(RandK, bits_of_rand_k, check, math, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     dimension = mo.ui.slider(steps=[4, 10, 100, 1000, 10000], value=100, label="dimension $d$", show_value=True)
     dimension
     return (dimension,)
 
 
 @app.cell(hide_code=True)
-def _(BLUE, Dithering, GREEN, GREY, MaxSign, ORANGE, QSGD, RED, RandK, StochasticSign, dimension, drawn, np):
+def _(dimension):
     def _draw(axis):
         d = dimension.value
         numbers = np.unique(np.geomspace(1, d, 12).astype(int))
@@ -355,7 +293,7 @@ def _(BLUE, Dithering, GREEN, GREY, MaxSign, ORANGE, QSGD, RED, RandK, Stochasti
 
 
 @app.cell(hide_code=True)
-def _(Dithering, QSGD, RandK, dimension, mo):
+def _(dimension):
     _d = dimension.value
     _families = {
         "RandK": [RandK(k) for k in range(1, _d + 1)],
@@ -375,7 +313,7 @@ def _(Dithering, QSGD, RandK, dimension, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What $q$ costs: FedCOM
 
@@ -403,7 +341,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedCOM, Quadratic, Sparsifier, check, expectation, factor, np):
+def _(factor):
     def measured_factor(s, q, m, shared):
         """E|w|^2 after one round of FedCOM over that before it, exactly."""
         clients = Quadratic(np.ones((m, 1, 1)), np.zeros((m, 1)))
@@ -423,7 +361,7 @@ def _(FedCOM, Quadratic, Sparsifier, check, expectation, factor, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     q_com = mo.ui.slider(0.0, 20.0, 0.5, value=4.0, label="$q$", show_value=True)
     m_com = mo.ui.slider(1, 20, 1, value=5, label="clients $m$", show_value=True)
     mo.hstack([q_com, m_com], justify="start", wrap=True)
@@ -431,7 +369,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREY, RED, drawn, m_com, measured_factor, np, q_com):
+def _(m_com, measured_factor, q_com):
     _a = 1 + q_com.value / m_com.value
     admitted_step = float((np.sqrt(_a**2 + 4) - _a) / 2)
 
@@ -454,7 +392,7 @@ def _(BLACK, BLUE, GREY, RED, drawn, m_com, measured_factor, np, q_com):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -486,7 +424,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(admits, check, largest_admitted):
+def _(largest_admitted):
     def _bisected(q, m):
         """The printed condition itself, evaluated."""
         low, high = 0.0, 2.0
@@ -509,7 +447,7 @@ def _(admits, check, largest_admitted):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -524,7 +462,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     term_D7 = mo.ui.dropdown(["noise", "drift", "optimisation", "all terms"], value="noise", label="change the term")
     times_D7 = mo.ui.slider(0.1, 1.0, 0.1, value=0.5, label="by the factor", show_value=True)
     mo.hstack([term_D7, times_D7], justify="start", wrap=True)
@@ -532,7 +470,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, scaled, sympy, term_D7, times_D7, told):
+def _(term_D7, times_D7):
     _changed = scaled(
         "fedcom.thmD7", sympy.Rational(str(times_D7.value)), None if term_D7.value == "all terms" else term_D7.value
     )
@@ -546,7 +484,7 @@ def _(mo, put, scaled, sympy, term_D7, times_D7, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Read the first box with care. It decides the theorem's own steps and takes the lemmas for granted. Two of these lemmas are
     refuted. So the catalogue counts the whole proof as *broken*, while the statement is *tested*: it holds on every instance that was tried.
@@ -567,7 +505,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     # E||e - alpha Q(e)||^2 with E Q(e) = e and E||Q(e)||^2 = (1 + q) ||e||^2
     alpha, q_sym = sympy.symbols("alpha q", positive=True)
     tracking_factor = sympy.expand(1 - 2 * alpha + alpha**2 * (1 + q_sym))
@@ -576,7 +514,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(alpha, mo, q_sym, sympy, tracking_factor):
+def _(alpha, q_sym, tracking_factor):
     mo.md(rf"""
     This is the factor of $\mathbb E\|e_j\|^2$ per round. As a function of $\alpha$ it is a parabola with the second
     derivative ${sympy.latex(sympy.factor(sympy.diff(tracking_factor, alpha, 2)))}$, so there is a best $\alpha$ for every $q$.
@@ -599,7 +537,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Fraction, Sparsifier, best_damping, check):
+def _(best_damping):
     def _from_law(q):
         e = [Fraction(v) for v in (2, -1, 2)]
         law = Sparsifier(1 / (1 + Fraction(q))).law(e)
@@ -618,7 +556,7 @@ def _(Fraction, Sparsifier, best_damping, check):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Now whole runs, with moving models, on four different quadratics in five dimensions ($L=1$, $\mu=0.1$). Nothing is sampled:
     means and second moments are propagated exactly (`simulations/exact/linear.py`). The same recursion has a *spectral
@@ -628,7 +566,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     variant = mo.ui.dropdown(
         ["as printed", "damped by the best alpha", "sign of (63)", "divisor 1/m, half of the clients"],
         value="as printed",
@@ -641,7 +579,7 @@ def _(mo):
 
 
 @app.cell
-def _(FedCOMGATE, eta_gate, expectation, q_gate, quadratics, spectral_radius, variant, with_q):
+def _(eta_gate, q_gate, variant):
     def gate(variant, q, eta):
         """Algorithm 2 in one of its forms, with a compressor of variance factor q and shared coins."""
         changed = {
@@ -659,7 +597,7 @@ def _(FedCOMGATE, eta_gate, expectation, q_gate, quadratics, spectral_radius, va
 
 
 @app.cell(hide_code=True)
-def _(BLUE, drawn, exact, np, q_gate, radius, variant):
+def _(exact, q_gate, radius, variant):
     def _draw(axis):
         squares = exact.dist2.isel(step_size=0).values.ravel()
         axis.plot(np.arange(squares.size), np.sqrt(np.maximum(squares, 0)), color=BLUE)
@@ -676,7 +614,7 @@ def _(BLUE, drawn, exact, np, q_gate, radius, variant):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 5.7.** From which $q$ on does the printed algorithm diverge here, at small step sizes? Predict it from the recursion
     of $e_j$. The check bisects for the $q$ at which the spectral radius at $\eta=0.05$ passes 1, and allows 5 %.
@@ -694,7 +632,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, critical_q, gate, quadratics, spectral_radius):
+def _(critical_q, gate):
     def _crossing():
         low, high = 0.0, 4.0
         for _ in range(12):
@@ -716,9 +654,7 @@ def _(check, critical_q, gate, quadratics, spectral_radius):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLUE, GREY, RED, after, alpha, answer_7, drawn, gate, mo, np, quadratics, spectral_radius, sympy, tracking_factor
-):
+def _(alpha, answer_7, gate, tracking_factor):
     _qs = np.linspace(0, 4, 17)
 
     def _draw(axis):
@@ -748,7 +684,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     which_E6 = mo.ui.dropdown(["fedcom.thmE6", "fedcom.thmE6.corrected"], value="fedcom.thmE6", label="statement")
     times_E6 = mo.ui.slider(0.1, 1.0, 0.1, value=1.0, label="all terms times", show_value=True)
     mo.hstack([which_E6, times_E6], justify="start", wrap=True)
@@ -756,14 +692,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(put, scaled, sympy, times_E6, told, which_E6):
+def _(times_E6, which_E6):
     _changed = scaled(which_E6.value, sympy.Rational(str(times_E6.value)))
     told(put(which_E6.value, "moments", _changed), "moments: exact expectation of whole runs")
     return
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -777,7 +713,7 @@ def _(mo, regenerated):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             told(put("fedcom.thmE4.items", "derivation"), "fedcom.thmE4.items, with (63)"),
@@ -807,7 +743,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedCOMGATE, Quadratic, check, np, resting_point, run):
+def _(resting_point):
     def _rested(h, w0, eta, gamma, tau):
         two = Quadratic(np.full((2, 1, 1), h), np.array([[-h], [h]]))
         printed = FedCOMGATE(tau, eta, gamma=gamma, divisor="clients", k=0.5)
@@ -827,7 +763,7 @@ def _(FedCOMGATE, Quadratic, check, np, resting_point, run):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Biased compressors: when the mean is wrong
 
@@ -839,7 +775,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     t = sympy.Symbol("t", positive=True)
     vectors = [sympy.Matrix(v) for v in ((-3, 2, 2), (2, -3, 2), (2, 2, -3))]
     start = sympy.Matrix([t, t, t])
@@ -848,7 +784,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(client_gradients, mo, sympy, t):
+def _(client_gradients, t):
     _half = [sympy.latex((2 * g / t).T.applyfunc(sympy.simplify)) for g in client_gradients]
     _mean = sympy.simplify(sum(client_gradients[1:], client_gradients[0])[0] / 3)
     mo.md(rf"""
@@ -874,14 +810,14 @@ def _():
 
 
 @app.cell
-def _(Quadratic, np):
+def _():
     _a = np.array([[-3.0, 2.0, 2.0], [2.0, -3.0, 2.0], [2.0, 2.0, -3.0]])
     three = Quadratic(2 * np.einsum("mi,mj->mij", _a, _a) + 0.5 * np.eye(3), np.zeros((3, 3)))
     return (three,)
 
 
 @app.cell(hide_code=True)
-def _(FedCOM, TopK, check, growth, np, run, three):
+def _(growth, three):
     def _grown(eta):
         data = run(three, FedCOM(1, eta, compressor=TopK(1)), rounds=5, seeds=[0], x0=1.0, record=("dist2",))
         squares = data.dist2.values.ravel()
@@ -899,7 +835,7 @@ def _(FedCOM, TopK, check, growth, np, run, three):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     It grows for *every* $\eta>0$, however small. Unbiased `RandK(1)` sends the same number of bits. It is noisier in each step and
     converges.
@@ -912,14 +848,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     eta_bias = mo.ui.slider(0.002, 0.02, 0.002, value=0.01, label=r"$\eta$", show_value=True)
     eta_bias
     return (eta_bias,)
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, FedCOM, GREEN, Identity, RED, RandK, SparseFedCOMGATE, TopK, drawn, eta_bias, np, run, three):
+def _(eta_bias, three):
     def _draw(axis):
         for algorithm, colour, style, label in (
             (FedCOM(1, eta_bias.value, compressor=TopK(1)), RED, "-", "TopK(1)"),
@@ -942,7 +878,7 @@ def _(BLACK, BLUE, FedCOM, GREEN, Identity, RED, RandK, SparseFedCOMGATE, TopK, 
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 5.10.** `RandK(1)` has $q=2$ here and `TopK(1)` loses at most $1-\tfrac13$ of the squared norm, whichever vector it gets. So `TopK(1)`
     is the better compressor of one vector. Explain in three sentences why it diverges nevertheless. Which line of the proof for
@@ -952,7 +888,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -967,7 +903,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Gap against bits
 
@@ -978,7 +914,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     tau_bits = mo.ui.dropdown([1, 5, 10], value=5, label=r"local steps $\tau$")
     noise_bits = mo.ui.dropdown({"none": 0.0, "sigma = 0.1": 0.1, "sigma = 1": 1.0}, value="sigma = 0.1", label="noise")
     mo.hstack([tau_bits, noise_bits], justify="start", wrap=True)
@@ -986,7 +922,7 @@ def _(mo):
 
 
 @app.cell
-def _(FedCOMGATE, Identity, QSGD, RandK, StochasticSign, generate, noise_bits, np, run, tau_bits):
+def _(noise_bits, tau_bits):
     budget, d = 20_000, 20
     different = generate(d, 10, L=1.0, mu=0.1, delta=0.2, zeta_star=1.0, sigma=noise_bits.value, seed=0)
     grid = [0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6]
@@ -1007,7 +943,7 @@ def _(FedCOMGATE, Identity, QSGD, RandK, StochasticSign, generate, noise_bits, n
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, drawn, np, raced):
+def _(raced):
     def _draw(axis):
         for (name, (bits, gap, eta)), colour in zip(
             raced.items(), (BLACK, SKY, BLUE, ORANGE, GREEN, PURPLE), strict=True
@@ -1027,7 +963,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, drawn, np, raced):
 
 
 @app.cell(hide_code=True)
-def _(mo, raced):
+def _(raced):
     _order = sorted(raced, key=lambda name: raced[name][1][-1])
     mo.md(
         "Smallest gap first, when the budget is spent: "
@@ -1038,7 +974,7 @@ def _(mo, raced):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Compare "none" with "sigma = 1". Without noise only the speed counts. With noise each curve comes to a floor; a smaller step size
     lowers the floor and costs speed. The messages from the server, uncompressed here, are not in the picture. Compression does
@@ -1054,7 +990,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="6. Block coordinates")
 
 
-@app.cell
-def _():
+with app.setup:
     from dataclasses import replace
     from fractions import Fraction
     from itertools import permutations
@@ -18,7 +17,7 @@ def _():
     from fedtheory.bounds import evaluate
     from fedtheory.bounds.communication import cost, to_target
     from fedtheory.bounds.fedbcgd.checks.listings import one_by_one
-    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from fedtheory.simulations import expectation, start
     from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
     from fedtheory.simulations.engine import RunState
@@ -26,48 +25,9 @@ def _():
     from fedtheory.theory import catalogue
     from fedtheory.theory.notation import Grad
 
-    return (
-        BLACK,
-        BLUE,
-        RunState,
-        FedBCGD,
-        FedBCGDPlus,
-        Fraction,
-        GREEN,
-        GREY,
-        Grad,
-        ORANGE,
-        PURPLE,
-        Quadratic,
-        RED,
-        catalogue,
-        check,
-        choice,
-        cost,
-        drawn,
-        evaluate,
-        expectation,
-        generate,
-        mo,
-        np,
-        one_by_one,
-        permutations,
-        put,
-        regenerated,
-        replace,
-        scaled,
-        start,
-        statement,
-        sympy,
-        to_target,
-        told,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -90,7 +50,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## A round in blocks
 
@@ -105,7 +65,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     pair = mo.ui.dropdown(
         {"1, 2": (0, 1), "1, 3": (0, 2), "1, 4": (0, 3), "2, 3": (1, 2), "2, 4": (1, 3), "3, 4": (2, 3)},
         value="1, 3",
@@ -118,7 +78,7 @@ def _(mo):
 
 
 @app.cell
-def _(Quadratic, np):
+def _():
     H = np.array([[[2, 0.6], [0.6, 1]], [[1, -0.4], [-0.4, 1.5]], [[0.6, 0.2], [0.2, 0.8]], [[1.2, 0], [0, 0.4]]])
     a = np.array([[-1, 1], [1, 2], [2, -1], [0, -2.0]])
     x0 = np.array([2.5, 2.0])
@@ -132,7 +92,7 @@ def _(Quadratic, np):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, GREY, H, ORANGE, T, a, drawn, eta, np, pair, x0, x_star):
+def _(H, T, a, eta, pair, x0, x_star):
     def _draw(axis):
         ends = []
         for i in range(4):
@@ -164,7 +124,7 @@ def _(BLACK, BLUE, GREEN, GREY, H, ORANGE, T, a, drawn, eta, np, pair, x0, x_sta
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Change the pair of clients. The next model (green) jumps around the mean of all four (grey), although nobody has drawn a
     mini-batch. *The division into client blocks adds noise*, even when all clients take part.
@@ -176,7 +136,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def after_round(x, H, a, eta, T, clients, blocks):
         # student: return ...  # your turn: an array (d,); np.linalg.matrix_power helps
         # solution
@@ -195,7 +155,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(RunState, FedBCGD, H, a, after_round, check, federation_of, x0):
+def _(H, a, after_round, federation_of, x0):
     def _simulated(x, H, a, eta, T, clients, blocks):
         """One round of FedBCGD with this order of the clients."""
         algorithm = FedBCGD(T=T, eta=eta, N=len(blocks), K=len(clients) // len(blocks))
@@ -220,7 +180,7 @@ def _(RunState, FedBCGD, H, a, after_round, check, federation_of, x0):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## In expectation
 
@@ -232,7 +192,7 @@ def _(mo):
 
 
 @app.cell
-def _(Fraction, mo, permutations):
+def _():
     def spread_by_enumeration(g, K):
         """(mean, variance) of the mean of K of the numbers g without replacement, over all orders, exactly."""
         g = [Fraction(one) for one in g]
@@ -250,7 +210,7 @@ def _(Fraction, mo, permutations):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 6.2.** Derive the variance. One client is drawn with probability $P(i)=\frac KM$, two clients together with
     $P(i,l)=\frac{K(K-1)}{M(M-1)}$. Give it as a function of $K$, $M$ and the clients' own
@@ -272,7 +232,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, spread_by_enumeration, variance_of_block):
+def _(spread_by_enumeration, variance_of_block):
     _numbers = {4: [3, -1, 0, 2], 2: [1, -1], 5: [1, 1, 4, 0, -3]}
 
     def _spread(M):
@@ -291,7 +251,7 @@ def _(check, spread_by_enumeration, variance_of_block):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, statement, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -311,14 +271,14 @@ def _(mo, put, statement, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     sampling = mo.ui.dropdown(["1/2", "9/10", "1", "11/10"], value="9/10", label="factor of the sampling term")
     sampling
     return (sampling,)
 
 
 @app.cell(hide_code=True)
-def _(put, sampling, scaled, sympy, told):
+def _(sampling):
     told(
         put(
             "fedbcgd.lemma4.part1.corrected",
@@ -331,7 +291,7 @@ def _(put, sampling, scaled, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What is sent
 
@@ -356,7 +316,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedBCGD, check, cost, generate, uplink):
+def _(uplink):
     def _counted(d, N, share):
         """What the algorithm's own count of bits says."""
         return cost(FedBCGD(T=1, eta=0.1, N=N, K=1, share=share), generate(d, 6, L=1.0, mu=0.5)).floats(d)
@@ -373,7 +333,7 @@ def _(FedBCGD, check, cost, generate, uplink):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## The server's momentum
 
@@ -389,7 +349,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     lam_, eta_, x_r, v_r, G_r = sympy.symbols("lambda eta x v G")
     gamma_ = lam_ / (1 - lam_)  # z = x + gamma (x - the x before it) = x + gamma v
     v_next = lam_ * v_r - eta_ * G_r
@@ -400,7 +360,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -420,7 +380,7 @@ def _(mo, put, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     lam = mo.ui.slider(0.0, 0.95, 0.05, value=0.8, label=r"momentum $\lambda$", show_value=True)
     p = mo.ui.slider(0.02, 0.98, 0.02, value=0.04, label="$p$, removed by a round", show_value=True)
     mo.hstack([lam, p], justify="start", wrap=True)
@@ -428,7 +388,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def momentum_matrix(lam, p):
         """(x - x*, v) of the next round from those of this one."""
         return np.array([[1 - p, lam], [-p, lam]])
@@ -437,7 +397,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREY, ORANGE, drawn, lam, momentum_matrix, np, p):
+def _(lam, momentum_matrix, p):
     def _draw(axes):
         left, right = axes
         rounds = np.arange(41)
@@ -470,7 +430,7 @@ def _(BLACK, BLUE, GREY, ORANGE, drawn, lam, momentum_matrix, np, p):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     For small $p$ momentum helps, a server step of $\alpha$ helps more until it diverges at $\alpha p>2$; for large $p$ momentum harms.
     On the right each curve with $\lambda>0$ has a flat bottom. Momentum cannot be faster than that.
@@ -495,7 +455,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(best_factor, check, momentum_matrix, np):
+def _(best_factor, momentum_matrix):
     def _searched(lam):
         grid = np.linspace(0.0005, 0.9995, 1999)
         return min(float(np.abs(np.linalg.eigvals(momentum_matrix(lam, p))).max()) for p in grid)
@@ -513,7 +473,7 @@ def _(best_factor, check, momentum_matrix, np):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_4, mo, np, put, statement, told):
+def _(answer_4):
     mo.vstack(
         [
             after(
@@ -560,7 +520,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedBCGD, check, np, printed_move):
+def _(printed_move):
     def _simulated(lam):
         algorithm = FedBCGD(T=1, eta=1.0, N=1, K=1, lam=lam, momentum="printed")
         x, before, memory = np.zeros((1, 1, 1)), np.zeros((1, 1, 1)), {}
@@ -581,7 +541,7 @@ def _(FedBCGD, check, np, printed_move):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_6 = choice(
         "**Exercise 6.6.** Line 14 sends $x^{(r,T)}$, and the loop $t=1,\\dots,T$ starts from $x^{(r,1)}=x^r$ and sets "
         "$x^{(r,t+1)}$. What do all printed lines together do with $T=1$?",
@@ -595,7 +555,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(FedBCGD, check, expectation, federation, np, question_6, x0):
+def _(federation, question_6, x0):
     def _seen():
         def distances(**settings):
             algorithm = FedBCGD(T=1, eta=0.1, N=1, K=4, lam=0.5, **settings)
@@ -617,7 +577,7 @@ def _(FedBCGD, check, expectation, federation, np, question_6, x0):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, regenerated, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -636,7 +596,7 @@ def _(mo, put, regenerated, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Control variates
 
@@ -660,7 +620,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     eta_s, g, xi = sympy.symbols("eta g xi", real=True)
     # student: step_at_rest = ...  # your turn
     # solution
@@ -670,7 +630,7 @@ def _(sympy):
 
 
 @app.cell
-def _(Grad, catalogue, eta_s, g, mo, sympy, xi):
+def _(eta_s, g, xi):
     # The step at rest from the statement itself, (4) of the catalogue
     def step_of(relation):
         symbol = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
@@ -691,7 +651,7 @@ def _(Grad, catalogue, eta_s, g, mo, sympy, xi):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, step_at_rest, step_of):
+def _(step_at_rest, step_of):
     answer_7 = check(
         "6.7",
         step_at_rest,
@@ -703,7 +663,7 @@ def _(catalogue, check, step_at_rest, step_of):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     What is the price? Start *at* $x^*$ with the right control variates and make one round. Compare $\mathbb E\|x-x^*\|^2$ with that of
     plain FedBCGD, which has no control variates.
@@ -724,7 +684,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedBCGD, FedBCGDPlus, check, expectation, federation, quotient, x_star):
+def _(federation, quotient, x_star):
     def _left(algorithm):
         return float(
             expectation(federation, algorithm, rounds=1, x0=x_star, record=("dist2",)).dist2.isel(round=-1).item()
@@ -743,7 +703,7 @@ def _(FedBCGD, FedBCGDPlus, check, expectation, federation, quotient, x_star):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### Break it: signs, and who remembers what
 
@@ -755,7 +715,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     s_c = mo.ui.dropdown(
         {"+1": 1, "-1, as printed": -1, "0": 0}, value="-1, as printed", label="$s_c$, control variates"
     )
@@ -773,26 +733,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLACK,
-    BLUE,
-    FedBCGD,
-    FedBCGDPlus,
-    GREY,
-    H,
-    RED,
-    a,
-    drawn,
-    expectation,
-    federation_of,
-    keeps,
-    mo,
-    np,
-    s_c,
-    s_v,
-    sigma,
-    x0,
-):
+def _(H, a, federation_of, keeps, s_c, s_v, sigma, x0):
     def _gap(algorithm):
         data = expectation(federation_of(H, a, sigma.value), algorithm, rounds=120, x0=x0, record=("dist2",))
         return np.maximum(data.dist2.isel(step_size=0).values, 1e-18)
@@ -824,7 +765,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(Grad, catalogue, mo, put, replace, s_c, s_v, sympy, told):
+def _(s_c, s_v):
     def _with_signs(s_c, s_v):
         """(4) with these signs, as a statement."""
         found = catalogue.find("fedbcgd.eq4.corrected")
@@ -840,7 +781,7 @@ def _(Grad, catalogue, mo, put, replace, s_c, s_v, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Set both signs to $+1$ and $\sigma$ to 1. Nothing changes with $\sigma$: this noise is the same at $y$ and at $x^r$, and cancels
     exactly. This is special to additive noise. With mini-batches only the part that does not depend on the point cancels.
@@ -852,7 +793,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -867,7 +808,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The catalogue does the same with the *lines*, in fractions, on small instances. The corrected listing comes to $x^*$ and keeps
     $c=\frac1M\sum_i c_i$. Put one printed line back and see which of the two fails:
@@ -876,7 +817,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, mo, one_by_one):
+def _():
     listings = {"nothing": catalogue.find("fedbcgd.alg3.corrected").claim} | one_by_one(
         catalogue.find("fedbcgd.alg3").claim, catalogue.find("fedbcgd.alg3.corrected").claim
     )
@@ -886,7 +827,7 @@ def _(catalogue, mo, one_by_one):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, line, listings, put, told):
+def _(line, listings):
     told(
         put(
             "fedbcgd.alg3.corrected",
@@ -899,7 +840,7 @@ def _(catalogue, line, listings, put, told):
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _():
     mo.vstack(
         [
             mo.md("All of this in one figure, `fedbcgd_algorithm3_printed_and_corrected`, drawn now:"),
@@ -910,7 +851,7 @@ def _(mo, regenerated):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -942,7 +883,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, evaluate, np, put, smallest_M):
+def _(smallest_M):
     def _smallest(a):
         M = np.arange(1.0, 2001.0)
         ones = np.ones_like(M)
@@ -973,7 +914,7 @@ def _(check, evaluate, np, put, smallest_M):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The *proof* uses another condition, $\tilde\eta\le\frac1{24\beta}(K/M)^a$. Is the lemma true with it? Choose a version and its
     evidence:
@@ -982,7 +923,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     version = mo.ui.dropdown(
         {
             "as stated: counterexample": ("fedbcgd.lemma17", "counterexample"),
@@ -998,13 +939,13 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(put, told, version):
+def _(version):
     told(put(*version.value), f"Lemma 17, {version.selected_key}")
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Do not mix up three findings. As *stated*, the lemma is refuted: there is an instance. As *proved*, the proof is broken at a
     named step: the sampled clients make the step, so sample and step are not independent. But nobody knows an instance that
@@ -1020,14 +961,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     sharper = mo.ui.slider(0.05, 1.0, 0.05, value=0.9, label="all terms times", show_value=True)
     mo.vstack([statement("fedbcgd.thm2.strongly_convex.corrected"), sharper])
     return (sharper,)
 
 
 @app.cell(hide_code=True)
-def _(FedBCGDPlus, evaluate, expectation, generate, np, start):
+def _():
     _M, _T = 4, 5
     federation_2 = generate(4, _M, L=1.0, mu=0.5, zeta_star=1.0, delta=0.125, sigma=1.0, x_star=(2, 0, -1, 1), seed=3)
     _L, _mu = federation_2.constants["L"], federation_2.constants["mu"]
@@ -1063,7 +1004,7 @@ def _(FedBCGDPlus, evaluate, expectation, generate, np, start):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, bound_and_run, drawn, mo, put, scaled, sharper, sympy, told):
+def _(bound_and_run, sharper):
     def _draw(axis):
         for (name, (R, bound, measured)), colour in zip(bound_and_run.items(), (BLUE, ORANGE), strict=True):
             axis.plot(R, sharper.value * bound, color=colour, ls="--", label=f"bound times {sharper.value:g}, {name}")
@@ -1093,7 +1034,7 @@ def _(BLUE, ORANGE, bound_and_run, drawn, mo, put, scaled, sharper, sympy, told)
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -1114,7 +1055,7 @@ def _(mo, put, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     target = mo.ui.dropdown(
         {"1e-1": 1e-1, "1e-2": 1e-2, "1e-3": 1e-3},
         value="1e-2",
@@ -1126,7 +1067,7 @@ def _(mo):
 
 
 @app.cell
-def _(FedBCGD, FedBCGDPlus, cost, expectation, generate, np, to_target):
+def _():
     def floats_to(target, zeta):
         """{method: floats in units of d until the gap is `target` times that at the start, for N = 1, 2, 4}."""
         problem = generate(4, 4, L=1.0, mu=0.1, zeta_star=zeta, delta=0.3, x_star=np.linspace(-2, 2, 4), seed=0)
@@ -1144,7 +1085,7 @@ def _(FedBCGD, FedBCGDPlus, cost, expectation, generate, np, to_target):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, GREY, ORANGE, drawn, floats_to, mo, np, target, zeta):
+def _(floats_to, target, zeta):
     measured_floats = floats_to(target.value, zeta.value)
 
     def _draw(axis):
@@ -1175,7 +1116,7 @@ def _(BLUE, GREY, ORANGE, drawn, floats_to, mo, np, target, zeta):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 6.11.** At $\zeta_*=1$ and the target $10^{-2}$: how many times the floats of $N=1$ does FedBCGD need with $N=4$? Use
     `floats_to`, or read it off; then try $\zeta_*=0$ and the target $10^{-1}$ before you conclude anything.
@@ -1194,7 +1135,7 @@ def _(floats_to):
 
 
 @app.cell(hide_code=True)
-def _(check, floats_to, times):
+def _(floats_to, times):
     _by = floats_to(1e-2, 1.0)
     answer_11 = check(
         "6.11",
@@ -1208,7 +1149,7 @@ def _(check, floats_to, times):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_11, floats_to):
+def _(answer_11, floats_to):
     _like, _unlike = floats_to(1e-1, 0.0), floats_to(1e-2, 1.0)
     after(
         answer_11,
@@ -1223,7 +1164,7 @@ def _(after, answer_11, floats_to):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **To take away.** (1) In expectation a block round is a round of FedAvg. The division into client blocks adds a variance,
     in proportion to the spread of the clients. (2) The server's momentum makes effective steps of $\alpha\eta$. But $\lambda$ limits
@@ -1235,19 +1176,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    answer_1,
-    answer_10,
-    answer_11,
-    answer_2,
-    answer_3,
-    answer_4,
-    answer_5,
-    answer_6,
-    answer_7,
-    answer_8,
-    mo,
-):
+def _(answer_1, answer_10, answer_11, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8):
     answers = [
         answer_1,
         answer_2,

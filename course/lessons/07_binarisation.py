@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="7. Binarisation")
 
 
-@app.cell
-def _():
+with app.setup:
     from dataclasses import replace
     from fractions import Fraction
     from functools import partial
@@ -29,55 +28,10 @@ def _():
     from fedtheory.theory import catalogue
 
     torch.set_num_threads(1)
-    return (
-        BLACK,
-        BLUE,
-        EFSignSGD,
-        FedBAT,
-        FedPAQ,
-        Fraction,
-        GREEN,
-        GREY,
-        MaxSign,
-        ORANGE,
-        PURPLE,
-        QSGD,
-        RED,
-        SKY,
-        Sign,
-        binarise_torch,
-        catalogue,
-        check,
-        choice,
-        derivatives,
-        drawn,
-        error,
-        evaluate,
-        generate,
-        law,
-        least_error,
-        mean_size,
-        mo,
-        np,
-        pairwise,
-        partial,
-        put,
-        regenerated,
-        replace,
-        run,
-        scaled,
-        statement,
-        sympy,
-        told,
-        torch,
-        wire_bits,
-        after,
-        how_to_answer,
-    )
 
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -108,14 +62,14 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     alpha = mo.ui.slider(0.1, 2.0, 0.1, value=1.0, label=r"step size $\alpha$", show_value=True)
     alpha
     return (alpha,)
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREY, ORANGE, RED, alpha, drawn, error, np):
+def _(alpha):
     def _draw(axes):
         left, right = axes
         x, step = np.linspace(-2, 2, 401), alpha.value
@@ -142,7 +96,7 @@ def _(BLACK, BLUE, GREY, ORANGE, RED, alpha, drawn, error, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 7.1.** The mean and the variance of $\mathcal S(x,\alpha)$, for *every* $x$ and $\alpha>0$. The check uses the exact law,
     in fractions. (`law` gives all outcomes with their probabilities.)
@@ -163,7 +117,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Fraction, check, law, mean_and_variance):
+def _(mean_and_variance):
     def _by_law(x, alpha):
         outcomes = law([Fraction(x)], Fraction(alpha))
         mean = sum(p * value for p, (value,) in outcomes)
@@ -181,7 +135,7 @@ def _(Fraction, check, law, mean_and_variance):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_1, mo):
+def _(answer_1):
     mo.vstack(
         [
             after(
@@ -203,7 +157,7 @@ def _(after, answer_1, mo):
 
 
 @app.cell
-def _(mo, sympy):
+def _():
     a_, s_ = sympy.symbols("alpha s", positive=True)
     of_one = {"alpha >= s": a_**2 - s_**2, "alpha < s": (s_ - a_) ** 2}
     slopes_of_one = {case: sympy.expand(sympy.diff(e, a_)) for case, e in of_one.items()}
@@ -212,7 +166,7 @@ def _(mo, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The sum over the entries is $2\bigl(d\,\alpha-\sum_{|x_i|>\alpha}|x_i|\bigr)$. It only grows with $\alpha$, so the error is least
     where it changes sign. Choose a law for the entries.
@@ -221,7 +175,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     kind = mo.ui.dropdown(
         ["normal", "all alike", "one entry, the rest 0", "heavy tails"], value="normal", label="entries of the update"
     )
@@ -231,7 +185,7 @@ def _(mo):
 
 
 @app.cell
-def _(kind, np, size):
+def _(kind, size):
     def update_of(kind, d):
         rng = np.random.default_rng(7)
         return {
@@ -246,7 +200,7 @@ def _(kind, np, size):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, least_error, mean_size, np, update):
+def _(update):
     def _draw(axis):
         largest = np.abs(update).max()
         grid = np.linspace(1e-3, 1.3 * largest, 400)
@@ -268,7 +222,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, least_error, mean_size, np, upda
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The dotted line is the error of a client that sends nothing. The step size $\|x\|_\infty$ makes $\mathcal S$ unbiased. Its error is
     $d\|x\|_\infty^2-\|x\|^2$, above the dotted line unless $\|x\|^2\ge\tfrac d2\|x\|_\infty^2$. The least error is always below the line:
@@ -281,7 +235,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def best_step(x):
         # student: return ...  # your turn; np.sort and np.cumsum help
         # solution
@@ -297,7 +251,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(best_step, check, least_error, update_of):
+def _(best_step, update_of):
     _kinds = ("normal", "all alike", "one entry, the rest 0", "heavy tails")
     answer_2 = check(
         "7.2",
@@ -311,7 +265,7 @@ def _(best_step, check, least_error, update_of):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -329,7 +283,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The analysis sets $\alpha=\|x\|_\infty$ in each step. Then there is a $q$. The error is $d\,\|x\|_\infty^2-\|x\|^2$. (The catalogue
     has this as `fedbat.assump5.sq_error`. The paper does not compute it.)
@@ -340,7 +294,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def least_q(d):
         # student: return ...  # your turn
         # solution
@@ -357,7 +311,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(check, error, least_q, np, worst_x):
+def _(least_q, worst_x):
     def _ratio(x):
         return float(np.sqrt(error(x, np.abs(x).max()) / (x**2).sum()))
 
@@ -385,7 +339,7 @@ def _(check, error, least_q, np, worst_x):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_3, mo):
+def _(answer_3):
     mo.vstack(
         [
             after(
@@ -403,14 +357,14 @@ def _(after, answer_3, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     smaller = mo.ui.dropdown(["1", "9/10", "1/2", "1/10"], value="9/10", label="the $q$ of Exercise 7.3 times")
     smaller
     return (smaller,)
 
 
 @app.cell(hide_code=True)
-def _(catalogue, put, replace, smaller, sympy, told):
+def _(smaller):
     _found = catalogue.find("fedbat.assump5.claim")
     (_relation,) = _found.claim.relations
     _changed = _relation.func(_relation.lhs, sympy.Rational(smaller.value) * _relation.rhs)
@@ -422,7 +376,7 @@ def _(catalogue, put, replace, smaller, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, evaluate, least_error, np):
+def _():
     def _relative(x, step):
         return float(error(x, np.array(step)) / (x**2).sum())
 
@@ -457,7 +411,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, evaluate, least_error, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Right: the corrected Theorem 1 with the $q$ of Exercise 7.3 and all other symbols fixed ($L=1$, $\mu=0.1$, $\sigma=0.2$, $G=1$, $\Gamma=0.1$,
     $\tau=5$, $N=10$). The bound grows with $d$. Left: on normal updates the error with $\|x\|_\infty$ is far below the worst, but it
@@ -476,7 +430,7 @@ def _(mo):
 
 
 @app.cell
-def _(mo, sympy):
+def _():
     x_, step_, zeta_ = sympy.symbols("x alpha zeta", positive=True)
     f = sympy.Function("f")
     inside = (step_ + x_) / (2 * step_) + zeta_
@@ -497,7 +451,7 @@ def _(mo, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Outside $[-\alpha,\alpha]$ nothing is random: there $\mathcal S=\pm\alpha$.
 
@@ -508,7 +462,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def by_alpha(x, alpha, zeta):
         # student: return ...  # your turn: an array in the shape of x
         # solution
@@ -520,7 +474,7 @@ def _(np):
 
 
 @app.cell
-def _(binarise_torch, torch):
+def _():
     def by_autograd(x, alpha, zeta):
         """(dS/dx, dS/dalpha), entry by entry, by torch."""
         at, drawn_zeta = (torch.tensor(v, dtype=torch.float64) for v in (x, zeta))
@@ -532,7 +486,7 @@ def _(binarise_torch, torch):
 
 
 @app.cell(hide_code=True)
-def _(by_alpha, by_autograd, check, np):
+def _(by_alpha, by_autograd):
     _rng = np.random.default_rng(1)
     _points = [
         (_rng.normal(size=6).round(3), step, _rng.uniform(size=6).round(3))
@@ -552,7 +506,7 @@ def _(by_alpha, by_autograd, check, np):
 
 
 @app.cell
-def _(by_autograd, derivatives, mo, np):
+def _(by_autograd):
     _rng = np.random.default_rng(2)
     _x, _zeta = _rng.normal(size=100_000), _rng.uniform(size=100_000)
     same_bits = all(
@@ -567,7 +521,7 @@ def _(by_autograd, derivatives, mo, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### Break it
 
@@ -578,7 +532,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     middle = mo.ui.dropdown(
         ["as printed", "the sign alone", "+ in place of -", "x alone in the fraction", "twice"],
         value="the sign alone",
@@ -589,7 +543,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, middle, mo, put, replace, sympy, told):
+def _(middle):
     _found = catalogue.find("fedbat.eq9")
     (_relation,) = _found.claim.relations
     (_above, _within, _below) = _relation.rhs.args
@@ -614,7 +568,7 @@ def _(catalogue, middle, mo, put, replace, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### What it is the derivative of
 
@@ -628,7 +582,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     h, a, x, alpha_s = sympy.symbols("h a x alpha", real=True)
     # student: mean_of_step = ...  # your turn
     # solution
@@ -639,7 +593,7 @@ def _(sympy):
 
 
 @app.cell
-def _(a, alpha_s, h, sympy, x):
+def _(a, alpha_s, h, x):
     # By machine, from the two outcomes; and the derivatives of the expected loss itself
     outcomes = [((alpha_s + sign * x) / (2 * alpha_s), sign) for sign in (1, -1)]
     by_straight_through = {
@@ -652,7 +606,7 @@ def _(a, alpha_s, h, sympy, x):
 
 
 @app.cell(hide_code=True)
-def _(by_straight_through, check, mean_of_step, sympy):
+def _(by_straight_through, mean_of_step):
     answer_5 = check(
         "7.5",
         mean_of_step,
@@ -664,7 +618,7 @@ def _(by_straight_through, check, mean_of_step, sympy):
 
 
 @app.cell(hide_code=True)
-def _(answer_5, by_calculus, by_straight_through, mo, sympy):
+def _(answer_5, by_calculus, by_straight_through):
     def _tex(e):
         return sympy.latex(sympy.factor(sympy.simplify(e)))
 
@@ -683,7 +637,7 @@ def _(answer_5, by_calculus, by_straight_through, mo, sympy):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_6 = choice(
         "**Exercise 7.6.** Where does gradient descent take $x$ in the mean, with $\\alpha$ fixed and $0<a<\\alpha$: (i) by straight-through steps, "
         "(ii) by the derivative of the expected loss?",
@@ -702,7 +656,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(a, alpha_s, by_calculus, by_straight_through, check, h, question_6, x):
+def _(a, alpha_s, by_calculus, by_straight_through, h, question_6, x):
     def _ends(slope):
         """Where descent along this slope, held in [-alpha, alpha], ends: a = 0.3, alpha = 1, h = 1."""
         at, slope = 0.0, slope.subs({a: 0.3, alpha_s: 1, h: 1})
@@ -723,7 +677,7 @@ def _(a, alpha_s, by_calculus, by_straight_through, check, h, question_6, x):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_6, mo):
+def _(answer_6):
     mo.vstack(
         [
             after(
@@ -748,7 +702,7 @@ def _(after, answer_6, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     phi = mo.ui.slider(0.0, 0.9, 0.1, value=0.0, label=r"$\phi$, share of plain steps", show_value=True)
     tau = mo.ui.slider(1, 10, 1, value=5, label=r"local steps $\tau$", show_value=True)
     rho = mo.ui.slider(0.0, 6.0, 1.0, value=1.0, label=r"$\rho$, pace of $\alpha$", show_value=True)
@@ -757,13 +711,13 @@ def _(mo):
 
 
 @app.cell
-def _(generate, np):
+def _():
     problem = generate(20, 8, L=1.0, mu=0.1, zeta_star=0.5, delta=0.2, sigma=0.2, x_star=np.linspace(-2, 2, 20), seed=0)
     return (problem,)
 
 
 @app.cell(hide_code=True)
-def _(BLUE, FedBAT, ORANGE, RED, drawn, np, phi, problem, rho, run, tau):
+def _(phi, problem, rho, tau):
     def _gap(**settings):
         algorithm = FedBAT(tau.value, 0.05, phi=phi.value, rho=rho.value, **settings)
         return run(problem, algorithm, rounds=60, seeds=range(4), x0=0.0, record=("gap",)).gap.isel(step_size=0)
@@ -793,7 +747,7 @@ def _(BLUE, FedBAT, ORANGE, RED, drawn, np, phi, problem, rho, run, tau):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Lines are means, bands the smallest and largest of four seeds.
 
@@ -815,7 +769,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedBAT, check, moves, np, problem, run):
+def _(moves, problem):
     def _moved(phi, tau):
         data = run(problem, FedBAT(tau, 0.05, phi=phi, rho=1.0), rounds=3, seeds=[0, 1], x0=0.0, record=("gap",))
         return bool(np.ptp(data.gap.values) > 0)
@@ -832,7 +786,7 @@ def _(FedBAT, check, moves, np, problem, run):
 
 
 @app.cell(hide_code=True)
-def _(mo, put, told):
+def _():
     mo.vstack(
         [
             mo.md("The catalogue runs Algorithm 1 line by line, and the corrected lines beside it:"),
@@ -855,7 +809,7 @@ def _(mo, put, told):
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -890,7 +844,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(bits, check, np, pairwise, wire_bits):
+def _(bits):
     def _counted(d, layers):
         ends = np.linspace(0, d, layers + 1).astype(int)
         return wire_bits({str(i): slice(int(a), int(b)) for i, (a, b) in enumerate(pairwise(ends))})
@@ -907,7 +861,7 @@ def _(bits, check, np, pairwise, wire_bits):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Now the methods on the small problem above, $\tau=5$, all 8 clients. Each runs at six learning rates (SignSGD and Stoc-SignSGD also at
     four step sizes $\alpha$). We choose the best by the mean gap after 150 rounds *on other seeds* (10 to 13) and draw it on seeds 0
@@ -917,14 +871,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     rho_2 = mo.ui.slider(0.0, 6.0, 1.0, value=1.0, label=r"$\rho$ of FedBAT", show_value=True)
     rho_2
     return (rho_2,)
 
 
 @app.cell
-def _(EFSignSGD, FedBAT, FedPAQ, MaxSign, QSGD, Sign, np, partial, problem, run):
+def _(problem):
     STEPS, ROUNDS = np.geomspace(0.01, 0.4, 6).tolist(), 150
     _alphas = (0.003, 0.01, 0.03, 0.1)
     FIXED = {
@@ -955,25 +909,7 @@ def _(EFSignSGD, FedBAT, FedPAQ, MaxSign, QSGD, Sign, np, partial, problem, run)
 
 
 @app.cell(hide_code=True)
-def _(
-    BLACK,
-    BLUE,
-    FedBAT,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    drawn,
-    mo,
-    np,
-    partial,
-    problem,
-    results,
-    rho_2,
-    tuned,
-):
+def _(problem, results, rho_2, tuned):
     learned = {
         rf"FedBAT, $\rho$ = {rho_2.value:g}": tuned([partial(FedBAT, 5, rho=rho_2.value)]),
     }
@@ -1018,7 +954,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_9 = choice(
         "**Exercise 7.9.** SignSGD with $\\alpha=0.01$: by which factor does its mean gap after 150 rounds change over the six learning "
         "rates, from 0.01 to 0.4?",
@@ -1032,7 +968,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(check, question_9, results):
+def _(question_9, results):
     _ends = results["SignSGD"][2][1]  # alpha = 0.01
     _ratio = _ends.max() / _ends.min()
     _names = ((1.1, "less than 1.1"), (15, "about 6"), (100, "about 40, as the learning rates"))
@@ -1047,7 +983,7 @@ def _(check, question_9, results):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 7.10.** Explain 7.9 in one or two sentences. How does EF-SignSGD repair it? Add up its rounds and show that after $R$ rounds
     $\sum_r \text{sent}_r=\sum_r m_r-e_R$.
@@ -1056,7 +992,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
@@ -1070,7 +1006,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 7.11.** EF-SignSGD for one client and updates $m_0,\dots,m_{R-1}$, the rows of an array: what it still has to send, $e_R$,
     and the sum of what it sent. The sign of 0 counts as 1.
@@ -1095,7 +1031,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Sign, check, np, owed_and_sent):
+def _(owed_and_sent):
     def _by_compressor(m):
         """The same with the simulator's compressor, and by the sum that telescopes."""
         e = np.zeros(m.shape[1])
@@ -1117,7 +1053,7 @@ def _(Sign, check, np, owed_and_sent):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     factor = mo.ui.slider(0.05, 1.0, 0.05, value=0.95, label="all terms times", show_value=True)
     mo.vstack(
         [
@@ -1136,7 +1072,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(factor, mo, put, scaled, sympy, told):
+def _(factor):
     mo.vstack(
         [
             told(put("fedbat.thm1", "ledger"), "the printed proof of the printed theorem"),
@@ -1165,19 +1101,7 @@ def _(factor, mo, put, scaled, sympy, told):
 
 
 @app.cell(hide_code=True)
-def _(
-    answer_1,
-    answer_11,
-    answer_2,
-    answer_3,
-    answer_4,
-    answer_5,
-    answer_6,
-    answer_7,
-    answer_8,
-    answer_9,
-    mo,
-):
+def _(answer_1, answer_11, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9, answer_11]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

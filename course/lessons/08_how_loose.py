@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="8. How loose are bounds")
 
 
-@app.cell
-def _():
+with app.setup:
     from dataclasses import replace
 
     import marimo as mo
@@ -27,52 +26,9 @@ def _():
     from fedtheory.simulations.problems.quadratic import from_functions, generate
     from fedtheory.theory import catalogue
 
-    return (
-        ARENAS,
-        BLACK,
-        BLUE,
-        FEDBAT_ARENAS,
-        GREEN,
-        GREY,
-        ORANGE,
-        RED,
-        SEARCHED,
-        SFL,
-        arena_in,
-        catalogue,
-        check,
-        choice,
-        confront,
-        drawn,
-        evaluate,
-        expectation,
-        from_functions,
-        gaussian_error,
-        generate,
-        judge,
-        minimize_scalar,
-        mo,
-        np,
-        put,
-        regenerated,
-        relative_errors,
-        replace,
-        run,
-        scaled,
-        start,
-        statement,
-        step_symbol,
-        student_t,
-        sympy,
-        tightest,
-        told,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -93,7 +49,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Exact expectation
 
@@ -109,7 +65,7 @@ def _(mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     r = sympy.Symbol("r", integer=True, nonnegative=True)
     rho, s, start_sq = sympy.symbols("rho s v_0", positive=True)  # rho = (1 - eta h)^2, s = eta^2 sigma^2, v_0 = x_0^2
     v = sympy.Function("v")
@@ -119,7 +75,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     with $\rho=(1-\eta h)^2$, $s=\eta^2\sigma^2$, $v_0=x_0^2$. The start is forgotten like $\rho^r$; what remains is the noise floor.
 
@@ -140,7 +96,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, expectation, floor, from_functions):
+def _(floor):
     def _exact(eta, h, sigma):
         one = from_functions([h / 2], [0.0], sigma=sigma)
         data = expectation(one, SFL(K=1, eta=eta), rounds=5000, x0=1.0, record=("gap",), at=[5000])
@@ -158,7 +114,7 @@ def _(SFL, check, expectation, floor, from_functions):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What seeds cost
 
@@ -169,7 +125,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     seeds = mo.ui.slider(steps=[3, 5, 10, 20, 50, 100, 500, 2000], value=10, label="seeds $n$", show_value=True)
     first = mo.ui.slider(0, 20, 1, value=0, label="another set of seeds", show_value=True)
     mo.hstack([seeds, first], justify="start", wrap=True)
@@ -177,13 +133,13 @@ def _(mo):
 
 
 @app.cell
-def _(from_functions):
+def _():
     noisy = from_functions([0.5], [0.0], sigma=1.0)
     return (noisy,)
 
 
 @app.cell(hide_code=True)
-def _(BLACK, RED, SFL, drawn, expectation, first, noisy, np, run, seeds, student_t):
+def _(first, noisy, seeds):
     def _draw(axis):
         n = seeds.value
         chosen = range(n * first.value, n * (first.value + 1))
@@ -204,7 +160,7 @@ def _(BLACK, RED, SFL, drawn, expectation, first, noisy, np, run, seeds, student
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 8.2.** On the floor $x$ is normally distributed, so the standard deviation of $x^2$ is $\sqrt2$ times its mean. How many
     seeds do you need for a half-width of the 99.9 % interval of 1 % of the mean? (The normal quantile is 3.29.) The check
@@ -223,7 +179,7 @@ def _():
 
 
 @app.cell
-def _(SFL, noisy, run):
+def _(noisy):
     # 20 000 runs from the minimiser, the gap after 60 rounds
     many = run(noisy, SFL(K=1, eta=0.1), rounds=60, seeds=range(20000), x0=0.0, record=("gap",), at=[60]).gap.values[
         0, :, 0
@@ -232,7 +188,7 @@ def _(SFL, noisy, run):
 
 
 @app.cell(hide_code=True)
-def _(check, many, seeds_needed, student_t):
+def _(many, seeds_needed):
     _quantile = student_t.ppf(0.9995, len(many) - 1)
     _expected = (_quantile * many.std(ddof=1) / many.mean() / 0.01) ** 2
     answer_2 = check(
@@ -247,7 +203,7 @@ def _(check, many, seeds_needed, student_t):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_3 = choice(
         "**Exercise 8.3.** Cut the 20 000 runs into 1000 groups of 20 and make a 90 % interval from each. How many of the intervals "
         "contain the exact expectation?",
@@ -261,7 +217,7 @@ def _(choice, mo):
 
 
 @app.cell
-def _(SFL, expectation, many, noisy, np, student_t):
+def _(many, noisy):
     def intervals_that_contain():
         """How many of 1000 intervals contain the exact value, lie above it, lie below it."""
         exact = expectation(noisy, SFL(K=1, eta=0.1), rounds=60, x0=0.0, record=("gap",), at=[60]).gap.values.ravel()[0]
@@ -274,7 +230,7 @@ def _(SFL, expectation, many, noisy, np, student_t):
 
 
 @app.cell(hide_code=True)
-def _(check, intervals_that_contain, mo, question_3):
+def _(intervals_that_contain, question_3):
     _inside, _above, _below = intervals_that_contain()
     answer_3 = check(
         "8.3",
@@ -290,7 +246,7 @@ def _(check, intervals_that_contain, mo, question_3):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     So a run that stays below a bound "within the interval" is weak evidence, and a refutation needs the *lower* end above the
     bound. With an exact expectation there is no such doubt.
@@ -305,7 +261,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(ARENAS, FEDBAT_ARENAS, mo):
+def _():
     _wanted = ("sfl.thm1.general_convex", "sfl.thm1.nonconvex", "sfl.thm1.strongly_convex")
     _shown = [a for a in ARENAS if a.statement in _wanted and a.kind == "moments" and "K 5" in a.name]
     _shown += [a for a in FEDBAT_ARENAS if a.statement == "fedbat.thm1.from_start" and "two valleys, tau" in a.name]
@@ -322,7 +278,7 @@ def _(ARENAS, FEDBAT_ARENAS, mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confront, drawn, step_symbol):
+def _(by_label, chosen):
     arena = by_label[chosen.value]
     confronted = confront(arena, catalogue.find(arena.statement))
 
@@ -348,7 +304,7 @@ def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confro
 
 
 @app.cell(hide_code=True)
-def _(arena, confronted, mo, step_symbol):
+def _(arena, confronted):
     _at = step_symbol(arena.stated)
     _ratio = (confronted.bound / confronted["mean"]).where(confronted.admissible)
     _best = _ratio.argmin(...)
@@ -362,7 +318,7 @@ def _(arena, confronted, mo, step_symbol):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Try several. At the end of a run the quotient is very large. It is smallest early (for strongly convex functions at the first
     admissible $R$), and for SFL mostly where the term of the start is the largest.
@@ -387,7 +343,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(by_label, catalogue, check, confront, judge, slack):
+def _(by_label, slack):
     _tested = [a for a in by_label.values() if "zeta_* 1," in a.name and "kappa 30" not in a.name][:3]
     _of = {a.name: a for a in _tested}
 
@@ -409,7 +365,7 @@ def _(by_label, catalogue, check, confront, judge, slack):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Sharpen a bound until it breaks
 
@@ -419,21 +375,21 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     per_cent = mo.ui.slider(2, 100, 1, value=50, label="general convex bound times (per cent)", show_value=True)
     per_cent
     return (per_cent,)
 
 
 @app.cell(hide_code=True)
-def _(mo, per_cent, put, scaled, sympy, told):
+def _(per_cent):
     _changed = scaled("sfl.thm1.general_convex", sympy.Rational(per_cent.value, 100))
     mo.vstack([told(put("sfl.thm1.general_convex", kind, _changed), kind) for kind in ("ledger", "moments", "search")])
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     In between, the proof is broken and we know no counter-example. `search` comes nearer than `moments` (compare their
     slacks at 100 per cent), because it looks for bad problems.
@@ -453,7 +409,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, put, refuted_at, scaled, sympy):
+def _(refuted_at):
     def _largest():
         found = 0
         for per_cent in (5, 6, 7, 8):
@@ -474,7 +430,7 @@ def _(check, put, refuted_at, scaled, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Where the factors go, 1: the start
 
@@ -491,7 +447,7 @@ def _(mo):
 
 
 @app.cell
-def _(minimize_scalar, np):
+def _():
     # student: smallest_quotient = ...  # your turn: a number
     # solution
     smallest_quotient = minimize_scalar(lambda z: 6 * z / (1 - np.exp(-z)) ** 2, bounds=(0.1, 5), method="bounded").fun
@@ -500,7 +456,7 @@ def _(minimize_scalar, np):
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, evaluate, expectation, from_functions, np, smallest_quotient):
+def _(smallest_quotient):
     def _measured():
         rounds, step = 5000, 0.0005
         data = expectation(
@@ -523,7 +479,7 @@ def _(SFL, check, evaluate, expectation, from_functions, np, smallest_quotient):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_6, mo):
+def _(answer_6):
     mo.vstack(
         [
             after(
@@ -555,7 +511,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(SFL, catalogue, check, expectation, from_functions, noise_quotient):
+def _(noise_quotient):
     def _exact(eta, h):
         s = catalogue.find("sfl.thm1.general_convex")
         numbers = {"eta_tilde": eta, "sigma": 1.0, "M": 1, "K": 1}
@@ -583,7 +539,7 @@ def _(SFL, catalogue, check, expectation, from_functions, noise_quotient):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_7, mo, statement):
+def _(answer_7):
     mo.vstack(
         [
             mo.md(r"""
@@ -619,14 +575,14 @@ def _(after, answer_7, mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     log_step = mo.ui.slider(-3.0, -0.8, 0.1, value=-1.0, label=r"$\log_{10}\tilde\eta$", show_value=True)
     log_step
     return (log_step,)
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, ORANGE, RED, SFL, drawn, evaluate, expectation, log_step, noisy, np):
+def _(log_step, noisy):
     def _draw(axis):
         step, most = 10**log_step.value, 20000
         data = expectation(noisy, SFL(K=1, eta=step), rounds=most, x0=1.0, record=("gap", "gap_average"))
@@ -645,7 +601,7 @@ def _(BLACK, BLUE, ORANGE, RED, SFL, drawn, evaluate, expectation, log_step, noi
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 8.8.** At a fixed step size and very long runs: by what factor does *bound / measured* grow when $R$ is doubled?
     Give the limit. The check compares $R=10^5$ and $2\cdot10^5$ at $\tilde\eta=0.1$ and allows 1 %.
@@ -663,7 +619,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(SFL, check, evaluate, expectation, noisy, np, per_doubling):
+def _(noisy, per_doubling):
     def _measured():
         R = np.array([100000, 200000])
         data = expectation(noisy, SFL(K=1, eta=0.1), rounds=200000, x0=1.0, record=("gap_average",), at=R.tolist())
@@ -684,7 +640,7 @@ def _(SFL, check, evaluate, expectation, noisy, np, per_doubling):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     So a long enough run makes the quotient as large as you like. If a plot shows a bound a million times above a run, the run may
     be long. The proof need not be bad.
@@ -698,7 +654,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     share = mo.ui.slider(
         0.0, 1.0, 0.1, value=0.5, label="share of federations with noise and heterogeneity", show_value=True
     )
@@ -707,7 +663,7 @@ def _(mo):
 
 
 @app.cell
-def _(SFL, evaluate, expectation, generate, np, share, start):
+def _(share):
     def quotients(problem, K, rounds=200):
         """Bound over measured at the step sizes 1, 1/4, 1/16 of the largest, (3, rounds)."""
         known = problem.constants
@@ -737,7 +693,7 @@ def _(SFL, evaluate, expectation, generate, np, share, start):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, at_the_end, drawn, np, smallest):
+def _(at_the_end, smallest):
     def _draw(axis):
         bins = np.geomspace(10, max(1e6, at_the_end.max() * 1.1), 40)
         axis.hist(smallest, bins, color=BLUE, alpha=0.8, label="smallest over the run")
@@ -750,7 +706,7 @@ def _(BLUE, ORANGE, at_the_end, drawn, np, smallest):
 
 
 @app.cell(hide_code=True)
-def _(at_the_end, mo, np, smallest):
+def _(at_the_end, smallest):
     _quarter, _half = np.quantile(at_the_end, [0.25, 0.5])
     mo.md(rf"""
     The smallest quotient of all is {smallest.min():.3g}, and the median of the smallest ones {np.median(smallest):.3g}. At the end of
@@ -767,7 +723,7 @@ def _(at_the_end, mo, np, smallest):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     effort = mo.ui.dropdown(
         {"10 drawn": (10, 0), "10 drawn, varied": (10, 2), "60 drawn, varied": (60, 4)},
         value="10 drawn, varied",
@@ -783,7 +739,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(SEARCHED, catalogue, effort, mo, np, replace, target, tightest):
+def _(effort, target):
     _found = tightest(catalogue.find(target.value), replace(SEARCHED[target.value], tries=effort.value, rounds=128))
     _c = _found.candidate
     mo.md(rf"""
@@ -795,7 +751,7 @@ def _(SEARCHED, catalogue, effort, mo, np, replace, target, tightest):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     A search limits what any proof can gain: if it finds 6, no proof can divide the whole bound by more than 6. It never shows that
     a better proof exists: the worst problem may be no quadratic, or have more coordinates.
@@ -807,7 +763,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
@@ -821,7 +777,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -844,7 +800,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(np):
+def _():
     def relative_error(m):
         # student: return ...  # your turn
         # solution
@@ -855,7 +811,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(check, np, relative_error, relative_errors):
+def _(relative_error):
     def _product(m):
         return float(relative_errors(m)[0])
 
@@ -872,7 +828,7 @@ def _(check, np, relative_error, relative_errors):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_10, mo):
+def _(answer_10):
     mo.vstack(
         [
             after(
@@ -892,7 +848,7 @@ def _(after, answer_10, mo):
 
 
 @app.cell
-def _(arena_in, catalogue, confront, gaussian_error, replace):
+def _():
     dimensions = (2, 8, 32, 128)
     _bound = catalogue.find("fedbat.thm1.from_start")
     ends = [confront(replace(arena_in(d), seeds=24), _bound).isel(eta_t=0, R=-1) for d in dimensions]
@@ -901,7 +857,7 @@ def _(arena_in, catalogue, confront, gaussian_error, replace):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, RED, dimensions, drawn, ends, gaussian, np):
+def _(dimensions, ends, gaussian):
     def _draw(axes):
         left, right = axes
         mean = np.array([float(e["mean"]) for e in ends])
@@ -930,7 +886,7 @@ def _(BLACK, BLUE, RED, dimensions, drawn, ends, gaussian, np):
 
 
 @app.cell(hide_code=True)
-def _(dimensions, ends, gaussian, mo):
+def _(dimensions, ends, gaussian):
     _first, _last = ends[0], ends[-1]
     _least, _most = float(_last["mean"] / _first.high), float(_last["mean"] / max(float(_first.low), 1e-9))
     _bound_grows, _gap_grows = float(_last.bound / _first.bound), float(_last["mean"] / _first["mean"])
@@ -947,7 +903,7 @@ def _(dimensions, ends, gaussian, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -970,7 +926,7 @@ def _(mo, regenerated):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_10, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, mo):
+def _(answer_1, answer_10, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_10]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

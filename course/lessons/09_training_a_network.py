@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="9. Training a network")
 
 
-@app.cell
-def _():
+with app.setup:
     import tempfile
     from functools import cache
     from pathlib import Path
@@ -26,42 +25,10 @@ def _():
     from fedtheory.simulations.networks.setup import Setup
 
     torch.set_num_threads(1)
-    return (
-        BLUE,
-        GREEN,
-        GREY,
-        NoSuchConstant,
-        ORANGE,
-        PURPLE,
-        Path,
-        RED,
-        Setup,
-        averaged,
-        cache,
-        check,
-        choice,
-        drawn,
-        mo,
-        np,
-        over_seeds,
-        pd,
-        preset,
-        put,
-        quick,
-        scaled,
-        statement,
-        stats,
-        sympy,
-        tempfile,
-        told,
-        torch,
-        training,
-        how_to_answer,
-    )
 
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -85,7 +52,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell
-def _(Path, Setup, cache, tempfile, training):
+def _():
     ROUNDS, CLIENTS, PARTICIPANTS, STEPS = 8, 10, 5, 5
 
     def setup_of(algorithm, seeds=(0, 1, 2), rounds=ROUNDS, way="stacked", precision="float32", **data):
@@ -127,19 +94,11 @@ def _(Path, Setup, cache, tempfile, training):
         """Clients one after another are faster one by one, clients side by side stacked."""
         return "loop" if name == "SFL" else "stacked"
 
-    return (
-        CLIENTS,
-        METHODS,
-        PARTICIPANTS,
-        ROUNDS,
-        setup_of,
-        trained,
-        way_of,
-    )
+    return CLIENTS, METHODS, PARTICIPANTS, ROUNDS, setup_of, trained, way_of
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Who holds which images
 
@@ -151,7 +110,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     way = mo.ui.dropdown(["iid", "dirichlet", "exdir"], value="exdir", label="partition")
     C = mo.ui.slider(1, 10, 1, value=2, label="$C$ (exdir)", show_value=True)
     alpha = mo.ui.slider(
@@ -172,7 +131,7 @@ def _(METHODS, setup_of):
 
 
 @app.cell(hide_code=True)
-def _(C, alpha, drawn, mo, np, problem_of, way):
+def _(C, alpha, problem_of, way):
     shown = problem_of(way.value, C.value, alpha.value)
     counts = shown.partition.counts(shown.data.labels)
 
@@ -194,7 +153,7 @@ def _(C, alpha, drawn, mo, np, problem_of, way):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 9.1.** Let us measure this. A client has the label shares $p$; all images together have $\bar p$. The client's distance
     is $\tfrac12\sum_l|p_l-\bar p_l|$. The number of the partition is the mean over the clients, with equal weights. Compute it from
@@ -216,7 +175,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, label_distance, np, problem_of):
+def _(label_distance, problem_of):
     def _overlap(counts):
         """One minus what the shares have in common."""
         clients = counts.T / counts.sum(0)[:, None]
@@ -243,7 +202,7 @@ def _(check, label_distance, np, problem_of):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Theorems are not about labels. They are about gradients, $\zeta^2(x)=\frac1M\sum_m\|\nabla F_m(x)-\nabla F(x)\|^2$, and ask for a
     bound on it over *all* $x$. For a network nobody has such a bound. At one $x$ we can compute it.
@@ -266,7 +225,7 @@ def _():
 
 
 @app.cell
-def _(np, problem_of):
+def _(problem_of):
     def gradients_at_start(problem, seed=0):
         """The clients' exact gradients at the starting point of a seed, (M, d) in double precision."""
         import torch as t
@@ -287,7 +246,7 @@ def _(np, problem_of):
 
 
 @app.cell(hide_code=True)
-def _(at_start, check, spread_and_gradient):
+def _(at_start, spread_and_gradient):
     def _by_squares(g):
         """By E||g - mean||^2 = E||g||^2 - ||mean||^2."""
         whole = float((g.mean(0) ** 2).sum())
@@ -306,7 +265,7 @@ def _(at_start, check, spread_and_gradient):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, at_start, drawn, mo, np, partitions):
+def _(at_start, partitions):
     def _draw(axis):
         names = list(at_start)
         zeta = [((g - g.mean(0)) ** 2).sum(1).mean() for g in at_start.values()]
@@ -331,7 +290,7 @@ def _(BLUE, ORANGE, at_start, drawn, mo, np, partitions):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## A training is a text
 
@@ -341,7 +300,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(METHODS, mo, setup_of, training, way_of):
+def _(METHODS, setup_of, way_of):
     mo.md(f"```toml\n{training.as_toml(setup_of(METHODS['FedBAT'], way=way_of('FedBAT')))}```")
     return
 
@@ -354,7 +313,7 @@ def _(METHODS, setup_of, trained, way_of):
 
 
 @app.cell(hide_code=True)
-def _(PARTICIPANTS, ROUNDS, mo, partitions):
+def _(PARTICIPANTS, ROUNDS, partitions):
     mo.md(rf"""
     **Exercise 9.3.** How many bits do all clients of FedBAT together send up to its last row? {ROUNDS} rounds, {PARTICIPANTS} clients per
     round, $d={partitions["iid"].d}$ parameters in {len(partitions["iid"].blocks)} tensors. One bit per parameter, and a number of
@@ -373,7 +332,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(all_bits, check, histories):
+def _(all_bits, histories):
     answer_3 = check(
         "9.3",
         all_bits,
@@ -385,7 +344,7 @@ def _(all_bits, check, histories):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Side by side or one after another
 
@@ -396,7 +355,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, drawn, histories, over_seeds):
+def _(histories):
     def _draw(axes):
         for axis, quantity, label, scale in (
             (axes[0], "accuracy", "test accuracy (%)", 100),
@@ -417,7 +376,7 @@ def _(BLUE, ORANGE, drawn, histories, over_seeds):
 
 
 @app.cell(hide_code=True)
-def _(histories, mo):
+def _(histories):
     final = {name: rows[rows["round"] == rows["round"].max()].set_index("seed") for name, rows in histories.items()}
     _rows = "\n".join(
         f"| {name} | "
@@ -433,7 +392,7 @@ def _(histories, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     A seed decides the starting point, who takes part, and all mini-batches. PFL and SFL with the same seed start at the same point.
     So look at their *differences*, seed by seed. Three differences are few. The 95 % interval is their mean
@@ -445,7 +404,7 @@ def _(mo):
 
 
 @app.cell
-def _(np, stats):
+def _():
     def half_width(differences):
         # student: return ...  # your turn
         # solution
@@ -457,7 +416,7 @@ def _(np, stats):
 
 
 @app.cell(hide_code=True)
-def _(check, final, half_width, np, stats):
+def _(final, half_width):
     def _by_scipy(differences):
         low, high = stats.t.interval(0.95, len(differences) - 1, np.mean(differences), stats.sem(differences))
         return float(high - low) / 2
@@ -475,7 +434,7 @@ def _(check, final, half_width, np, stats):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_5 = choice(
         "**Exercise 9.5.** The lead in accuracy of FedPAQ with 4 bits over PFL after the last round: does its 95 % interval from these three seeds "
         "contain 0? (Use your `half_width`.)",
@@ -489,7 +448,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(check, final, np, question_5, stats):
+def _(final, question_5):
     _lead = (final["FedPAQ, 4 bits"]["accuracy"] - final["PFL"]["accuracy"]).to_numpy()
     _low, _high = stats.t.interval(0.95, 2, np.mean(_lead), stats.sem(_lead))
     answer_5 = check(
@@ -503,7 +462,7 @@ def _(check, final, np, question_5, stats):
 
 
 @app.cell(hide_code=True)
-def _(answer_4, lead, mo, np, stats, answer_5):
+def _(answer_4, lead, answer_5):
     _low, _high = stats.t.interval(0.95, 2, np.mean(lead), stats.sem(lead))
     mo.md(
         "*An interval for SFL against PFL appears when Exercises 9.4 and 9.5 are right.*"
@@ -516,7 +475,7 @@ def _(answer_4, lead, mo, np, stats, answer_5):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### Learning rates
 
@@ -529,14 +488,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     search = mo.ui.run_button(label="repeat the search")
     search
     return (search,)
 
 
 @app.cell(hide_code=True)
-def _(METHODS, mo, search, setup_of, trained, way_of):
+def _(METHODS, search, setup_of, trained, way_of):
     def _last(name, eta):
         rows = trained(setup_of({**METHODS[name], "eta": eta}, seeds=(10,), way=way_of(name)))
         return "diverged" if (rows["status"] == "diverged").any() else f"{rows['value'].iloc[-1]:.2f}"
@@ -553,7 +512,7 @@ def _(METHODS, mo, search, setup_of, trained, way_of):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## By bits
 
@@ -563,7 +522,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, GREEN, METHODS, ORANGE, PURPLE, RED, drawn, histories, over_seeds):
+def _(METHODS, histories):
     colours = dict(zip(METHODS, (BLUE, ORANGE, GREEN, PURPLE, RED), strict=True))
 
     def _draw(axes):
@@ -586,7 +545,7 @@ def _(BLUE, GREEN, METHODS, ORANGE, PURPLE, RED, drawn, histories, over_seeds):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Lines are means of three seeds, bands go from the smallest to the largest.
 
@@ -597,7 +556,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def bits_to(history, target):
         # student: return ...  # your turn
         # solution
@@ -610,7 +569,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(bits_to, check, histories, np, pd):
+def _(bits_to, histories):
     def _by_hand(history, target):
         for r in sorted(history["round"].unique()):
             rows = history[history["round"] == r]
@@ -638,14 +597,14 @@ def _(bits_to, check, histories, np, pd):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     target = mo.ui.slider(15, 60, 5, value=30, label="target, test accuracy in %", show_value=True)
     target
     return (target,)
 
 
 @app.cell(hide_code=True)
-def _(answer_6, bits_to, histories, mo, np, target):
+def _(answer_6, bits_to, histories, target):
     def _row(name, rows):
         bits = bits_to(rows, target.value / 100)
         return f"| {name} | {'not reached' if np.isinf(bits) else f'{bits / 1e6:.3g}'} |"
@@ -660,7 +619,7 @@ def _(answer_6, bits_to, histories, mo, np, target):
 
 
 @app.cell(hide_code=True)
-def _(ROUNDS, final, mo, np, stats):
+def _(ROUNDS, final):
     _bat, _ef = (100 * final[name]["accuracy"].mean() for name in ("FedBAT", "EF-SignSGD"))
     _lead = (final["FedBAT"]["accuracy"] - final["EF-SignSGD"]["accuracy"]).to_numpy()
     _low, _high = stats.t.interval(0.95, 2, np.mean(_lead), stats.sem(_lead))
@@ -677,7 +636,7 @@ def _(ROUNDS, final, mo, np, stats):
 
 
 @app.cell(hide_code=True)
-def _(NoSuchConstant, mo, shown, statement):
+def _(shown):
     def _asked(symbol):
         try:
             return f"`{symbol}` = {shown.constants[symbol]}"
@@ -701,7 +660,7 @@ def _(NoSuchConstant, mo, shown, statement):
 
 
 @app.cell
-def _(sympy):
+def _():
     a, b, c, eta, R = sympy.symbols("a b c eta R", positive=True)
     bound = a / (eta * R) + b * eta + c * eta**2
     (best_without_drift,) = sympy.solve(sympy.diff(bound.subs(c, 0), eta), eta)
@@ -711,7 +670,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     This is where $1/\sqrt R$ comes from: from a *different step size for each $R$*.
 
@@ -723,7 +682,7 @@ def _(mo):
 
 
 @app.cell
-def _(R, a, b, c, eta, sympy):
+def _(R, a, b, c, eta):
     # student: power_without_noise, slope_at_fixed_step = ..., ...  # your turn
     # solution
     power_without_noise = sympy.Rational(-2, 3)  # eta of the order R^(-1/3) balances a/(eta R) and c eta^2
@@ -733,7 +692,7 @@ def _(R, a, b, c, eta, sympy):
 
 
 @app.cell(hide_code=True)
-def _(R, b, bound, check, eta, power_without_noise, slope_at_fixed_step, sympy):
+def _(R, b, bound, eta, power_without_noise, slope_at_fixed_step):
     _bound = bound.subs(b, 0)
     _best = next(root for root in sympy.solve(sympy.diff(_bound, eta), eta) if root.is_positive)
     _value = sympy.powsimp(sympy.simplify(_bound.subs(eta, _best)), force=True)
@@ -756,7 +715,7 @@ def _(R, b, bound, check, eta, power_without_noise, slope_at_fixed_step, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Read (ii): at a fixed step size the bound itself has every slope between $-1$ (few rounds) and $0$ (many). A measured slope in that
     range contradicts nothing, and a slope of $-\frac12$ confirms nothing. A slope below $-1$ does not contradict a *bound* either.
@@ -767,7 +726,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     def log_slope(R, y):
         # student: return ...  # your turn
         # solution
@@ -779,7 +738,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(averaged, check, histories, log_slope, np):
+def _(histories, log_slope):
     def running(name):
         """Rounds > 0, and for each seed the mean of the squared gradient norms measured so far, (seeds, rounds)."""
         rows = averaged(histories[name])
@@ -801,7 +760,7 @@ def _(averaged, check, histories, log_slope, np):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, GREY, ORANGE, drawn, mo, np, running):
+def _(running):
     def _draw(axis):
         for name, colour in (("PFL", BLUE), ("SFL", ORANGE)):
             R, y = running(name)
@@ -835,7 +794,7 @@ def _(BLUE, GREY, ORANGE, drawn, mo, np, running):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### Break it
 
@@ -846,7 +805,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     term = mo.ui.dropdown(
         ["all terms", "optimisation", "noise", "noise_drift", "heterogeneity"], value="all terms", label="term"
     )
@@ -856,7 +815,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(factor, mo, put, scaled, sympy, term, told):
+def _(factor, term):
     _changed = scaled(
         "sfl.thm2.nonconvex", sympy.Rational(factor.value), None if term.value == "all terms" else term.value
     )
@@ -865,7 +824,7 @@ def _(factor, mo, put, scaled, sympy, term, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     If the ledger is *broken* and the search says *tested*, the claim is neither proved nor refuted here. "Slack" is the smallest quotient of
     bound and value in the search.
@@ -879,7 +838,7 @@ def _(mo):
 
 
 @app.cell
-def _(METHODS, np, setup_of, trained):
+def _(METHODS, setup_of, trained):
     def _of_seed_5(**settings):
         seeds = settings.pop("seeds", (5,))
         rows = trained(setup_of(METHODS["PFL"], seeds=seeds, rounds=2, **settings))
@@ -896,7 +855,7 @@ def _(METHODS, np, setup_of, trained):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_9 = choice(
         "**Exercise 9.9.** Which of the three changes the numbers of seed 5?",
         [
@@ -914,7 +873,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(check, largest, question_9):
+def _(largest, question_9):
     _beside, _way, _dealt = largest.values()
     _said = (
         "all three"
@@ -936,7 +895,7 @@ def _(check, largest, question_9):
 
 
 @app.cell(hide_code=True)
-def _(answer_9, largest, mo):
+def _(answer_9, largest):
     mo.md(
         "*The differences appear when Exercise 9.9 is right.*"
         if answer_9.standing != "right"
@@ -949,7 +908,7 @@ def _(answer_9, largest, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Printed tables, and their departures
 
@@ -961,7 +920,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     name = mo.ui.dropdown(
         ["sfl.table3", "fedbat.table1", "fedbcgd.table2", "fedcom.fig6"], value="sfl.table3", label="preset"
     )
@@ -970,7 +929,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo, name, preset, quick, training):
+def _(name):
     _whole = preset(name.value)
     _small = quick(_whole)
     _cell = _whole.cells[0]
@@ -989,7 +948,7 @@ def _(mo, name, preset, quick, training):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 9.10.** A friend trains `sfl.table3 --quick` on digits, and gets 85 % for SFL. The paper prints about 68 % for PFL on
     CIFAR-10. The friend says "reproduced, and better". Name three errors.
@@ -998,7 +957,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
@@ -1012,7 +971,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What to distrust
 
@@ -1032,7 +991,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="10. Audit a theorem of your own")
 
 
-@app.cell
-def _():
+with app.setup:
     import os
     import subprocess
     import sys
@@ -20,7 +19,7 @@ def _():
 
     import course.lesson
     from course.lesson import check, choice, drawn, how_to_answer, told
-    from fedtheory.figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
+    from fedtheory.figures.gallery import BLUE, GREY, ORANGE
     from fedtheory.simulations import expectation, run
     from fedtheory.simulations.algorithms.base import LocalSteps, everyone
     from fedtheory.simulations.algorithms.sfl import PFL
@@ -44,57 +43,10 @@ def _():
     from fedtheory.verification import Checked
 
     HOUSE = Path(course.lesson.__file__).parents[1]
-    return (
-        BLACK,
-        BLUE,
-        Bound,
-        Checked,
-        Evidence,
-        F,
-        GREEN,
-        GREY,
-        HOUSE,
-        Le,
-        Ledger,
-        LocalSteps,
-        NUMBER,
-        ORANGE,
-        PFL,
-        Paper,
-        Path,
-        Quadratic,
-        RED,
-        Rational,
-        Status,
-        Verdict,
-        Words,
-        X,
-        at_most,
-        check,
-        choice,
-        dataclass,
-        decide,
-        drawn,
-        everyone,
-        expectation,
-        implied,
-        mo,
-        np,
-        os,
-        replace,
-        run,
-        subprocess,
-        sympy,
-        sys,
-        tempfile,
-        told,
-        units,
-        how_to_answer,
-    )
 
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -125,7 +77,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Step 1: symbols
 
@@ -138,7 +90,7 @@ def _(mo):
 
 
 @app.cell
-def _(F, X):
+def _():
     # student: dimension_of_eta = ...  # your turn, such as F / X**2
     # student: dimension_of_sigma = ...  # your turn
     # solution
@@ -149,7 +101,7 @@ def _(F, X):
 
 
 @app.cell(hide_code=True)
-def _(F, X, check, dimension_of_eta, dimension_of_sigma, mo):
+def _(dimension_of_eta, dimension_of_sigma):
     answer_1 = check(
         "10.1",
         dimension_of_eta,
@@ -167,7 +119,7 @@ def _(F, X, check, dimension_of_eta, dimension_of_sigma, mo):
 
 
 @app.cell
-def _(F, Le, NUMBER, Paper, Words, X, at_most, dimension_of_eta, dimension_of_sigma, implied):
+def _(dimension_of_eta, dimension_of_sigma):
     def printed_page():
         """The page as a paper, with its symbols; it is in this notebook only."""
         page = Paper("page", "A page of a textbook", "nobody, for this course", step_sizes=("eta",))
@@ -211,7 +163,7 @@ def _(F, Le, NUMBER, Paper, Words, X, at_most, dimension_of_eta, dimension_of_si
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Step 2: statements, exactly as printed
 
@@ -228,7 +180,7 @@ def _(mo):
 
 
 @app.cell
-def _(Status, Verdict, replace, units):
+def _():
     def check_units(paper, statement, **dimensions):
         """Every term against the left side, every condition: what `units.check` does for a paper of the catalogue.
 
@@ -249,7 +201,7 @@ def _(Status, Verdict, replace, units):
 
 
 @app.cell(hide_code=True)
-def _(check_units, dimension_of_eta, dimension_of_sigma, mo, printed, told):
+def _(check_units, dimension_of_eta, dimension_of_sigma, printed):
     mo.vstack(
         [
             told(check_units(printed, printed.statements[f"page.{name}"]), f"{name}, as printed")
@@ -262,7 +214,7 @@ def _(check_units, dimension_of_eta, dimension_of_sigma, mo, printed, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     With the right dimensions the theorem passes and (1) does not. This is the first error: the noise term of (1) lacks something.
 
@@ -281,7 +233,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(F, X, check, check_units, symbols, power, printed, replace):
+def _(check_units, symbols, power, printed):
     def _fitting():
         statement = printed.statements["page.one_step"]
         for p in range(6):
@@ -306,7 +258,7 @@ def _(F, X, check, check_units, symbols, power, printed, replace):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Step 4: evidence that can fail
 
@@ -325,7 +277,7 @@ def _(mo):
 
 
 @app.cell
-def _(Ledger, Rational, Status, Verdict, at_most, symbols, sympy):
+def _(symbols):
     L, mu, eta, sigma, dist2 = (symbols[name] for name in ("L", "mu", "eta", "sigma", "dist2"))
 
     def ledger_of_step(statement, full=False):
@@ -378,7 +330,7 @@ def _(Ledger, Rational, Status, Verdict, at_most, symbols, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     c_limit = mo.ui.slider(0.25, 2.5, 0.25, value=2.0, label=r"condition $\eta\le c/L$: $c$", show_value=True)
     p_noise = mo.ui.slider(1, 3, 1, value=1, label=r"noise $\eta^p\sigma^2$: $p$", show_value=True)
     k_shrink = mo.ui.slider(0.5, 2.0, 0.25, value=1.0, label=r"contraction $1-a\,\eta\mu$: $a$", show_value=True)
@@ -387,7 +339,7 @@ def _(mo):
 
 
 @app.cell
-def _(L, Rational, at_most, c_limit, dist2, eta, k_shrink, mu, p_noise, printed, replace, sigma):
+def _(L, c_limit, dist2, eta, k_shrink, mu, p_noise, printed, sigma):
     def changed_step(c, p, a):
         """(1) with another condition eta <= c/L, another power of eta, another contraction."""
         statement = printed.statements["page.one_step"]
@@ -400,7 +352,7 @@ def _(L, Rational, at_most, c_limit, dist2, eta, k_shrink, mu, p_noise, printed,
 
 
 @app.cell(hide_code=True)
-def _(check_units, instances_of_step, ledger_of_step, mo, printed, step_tried, told):
+def _(check_units, instances_of_step, ledger_of_step, printed, step_tried):
     mo.vstack(
         [
             told(check_units(printed, step_tried), "units"),
@@ -412,7 +364,7 @@ def _(check_units, instances_of_step, ledger_of_step, mo, printed, step_tried, t
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The sliders start at the printed (1). Set $p$ to your answer of Exercise 10.3. Now the units are right, and there is a second error:
     the ledger is broken, which decides nothing, *and* an instance refutes the statement, which does.
@@ -432,7 +384,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Rational, c_right, changed_step, check, instances_of_step, ledger_of_step):
+def _(c_right, changed_step, instances_of_step, ledger_of_step):
     def _last():
         """The last c, in steps of 1/8, at which the ledger proves it; just above, an instance has to refute it."""
         proved = [c for c in range(1, 21) if ledger_of_step(changed_step(Rational(c, 8), 2, 1)).status == "proved"]
@@ -452,7 +404,7 @@ def _(Rational, c_right, changed_step, check, instances_of_step, ledger_of_step)
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Here the proof and the instances have the same limit, so nobody can improve the corrected condition. Often the limits differ. Then
     what lies between them is *open*.
@@ -466,7 +418,7 @@ def _(mo):
 
 
 @app.cell
-def _(L, eta, symbols, mu, sigma, sympy):
+def _(L, eta, symbols, mu, sigma):
     a_free = sympy.Symbol("a", positive=True)
     R_, D_ = symbols["R"], symbols["D"]
     bound_free = L / 2 * (1 - eta * mu) ** R_ * D_**2 + a_free * L * eta * sigma**2 / mu
@@ -476,7 +428,7 @@ def _(L, eta, symbols, mu, sigma, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo, room, sympy):
+def _(room):
     mo.md(rf"""
     $B_{{R+1}}-(1-\eta\mu)B_R-\eta^2\sigma^2={sympy.latex(room)}$, which has to be $\ge0$.
 
@@ -495,7 +447,7 @@ def _():
 
 
 @app.cell
-def _(L, Status, Verdict, decide, dist2, mended_step, symbols, premises, sympy):
+def _(L, dist2, mended_step, symbols, premises):
     def by_induction(statement, full=False):
         """bound(0) >= (L/2) D^2, and a step of the corrected (1) leads from bound(R) below bound(R + 1)."""
         R, D = symbols["R"], symbols["D"]
@@ -524,7 +476,7 @@ def _(L, Status, Verdict, decide, dist2, mended_step, symbols, premises, sympy):
 
 
 @app.cell(hide_code=True)
-def _(Rational, a_right, by_induction, check, printed):
+def _(a_right, by_induction, printed):
     def with_noise(a):
         """The theorem with the noise term a L eta sigma^2 / mu."""
         theorem = printed.statements["page.thm"]
@@ -550,7 +502,7 @@ def _(Rational, a_right, by_induction, check, printed):
 
 
 @app.cell(hide_code=True)
-def _(by_induction, mo, printed, told):
+def _(by_induction, printed):
     mo.vstack(
         [
             told(by_induction(printed.statements["page.thm"]), "the theorem as printed, by induction"),
@@ -581,7 +533,7 @@ def _():
 
 
 @app.cell
-def _(LocalSteps, dataclass, everyone, sgd_step):
+def _(sgd_step):
     @dataclass(frozen=True)
     class SGD(LocalSteps):
         """x = x - eta g, K times a round."""
@@ -602,7 +554,7 @@ def _(LocalSteps, dataclass, everyone, sgd_step):
 
 
 @app.cell(hide_code=True)
-def _(PFL, Quadratic, SGD, check, np, run, sgd_step):
+def _(SGD, sgd_step):
     _noisy = Quadratic(np.diag([1.0, 0.2])[None], np.array([[0.3, -0.1]]), 0.5)
 
     def _gaps(algorithm):
@@ -621,7 +573,7 @@ def _(PFL, Quadratic, SGD, check, np, run, sgd_step):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     On quadratics we need no seeds: `expectation` computes the expected gap after each step exactly. The *arena* is a quadratic with
     curvatures $L=1$ and $1/\kappa$ and noise of variance $\sigma^2=1$. All constants are certified, none is fitted. The evidence
@@ -631,22 +583,7 @@ def _(mo):
 
 
 @app.cell
-def _(
-    L,
-    PFL,
-    Quadratic,
-    Rational,
-    Status,
-    Verdict,
-    eta,
-    expectation,
-    largest_step,
-    symbols,
-    mu,
-    np,
-    sigma,
-    sympy,
-):
+def _(L, eta, largest_step, symbols, mu, sigma):
     rounds = 150
 
     def expected_gap(kappa, step):
@@ -700,7 +637,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     kappa_ui = mo.ui.slider(
         steps=[1.0, 1.2, 1.5, 1.7, 2.0, 3.0, 5.0, 10.0], value=3.0, label=r"$\kappa=L/\mu$", show_value=True
     )
@@ -711,21 +648,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLUE,
-    GREY,
-    ORANGE,
-    Rational,
-    a_ui,
-    bound_in_numbers,
-    drawn,
-    expected_gap,
-    kappa_ui,
-    np,
-    rounds,
-    share_ui,
-    with_noise,
-):
+def _(a_ui, bound_in_numbers, expected_gap, kappa_ui, rounds, share_ui, with_noise):
     _measured, _start = expected_gap(kappa_ui.value, share_ui.value)
     _claimed = bound_in_numbers(with_noise(Rational(str(a_ui.value))), kappa_ui.value, share_ui.value, _start)
 
@@ -745,7 +668,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(in_arenas, kappa_ui, printed, told):
+def _(in_arenas, kappa_ui, printed):
     told(
         in_arenas(kappa_ui.value)(printed.statements["page.thm"]), f"the theorem as printed, kappa = {kappa_ui.value:g}"
     )
@@ -753,7 +676,7 @@ def _(in_arenas, kappa_ui, printed, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     At $\kappa=3$ the printed theorem is *tested*, and nothing is found. Move $\kappa$ down, and it is refuted. The third error is a constant. Experiments on
     ill-conditioned problems do not see it, because there the bound is loose for another reason.
@@ -775,7 +698,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, in_arenas, largest_kappa, printed):
+def _(in_arenas, largest_kappa, printed):
     def _bisected():
         low, high = 1.0, 4.0
         for _ in range(12):
@@ -797,7 +720,7 @@ def _(check, in_arenas, largest_kappa, printed):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Choose arenas where a bound is tight**, not where the algorithm is interesting. In the toolkit a *search* looks for
     such instances by itself (`bounds/trials/arena_search.py`).
@@ -812,7 +735,7 @@ def _(mo):
 
 
 @app.cell
-def _(L, a_right, c_right, eta, power, printed_page, sympy):
+def _(L, a_right, c_right, eta, power, printed_page):
     def corrected_page():
         """The page with what should stand there, from the answers above; as printed where there is none."""
         page = printed_page()
@@ -850,7 +773,7 @@ def _(L, a_right, c_right, eta, power, printed_page, sympy):
 
 
 @app.cell
-def _(Evidence, by_induction, check_units, in_arenas, instances_of_step, ledger_of_step, ours):
+def _(by_induction, check_units, in_arenas, instances_of_step, ledger_of_step, ours):
     def evidence_of(page):
         """Which evidence tests which statement; at most one piece of a kind for each."""
         for name in ("one_step", "one_step.corrected", "thm", "thm.corrected"):
@@ -867,7 +790,7 @@ def _(Evidence, by_induction, check_units, in_arenas, instances_of_step, ledger_
 
 
 @app.cell(hide_code=True)
-def _(Checked, mo, our_evidence, ours):
+def _(our_evidence, ours):
     def verdicts(paper, evidence):
         """Every statement that has evidence, with its verdicts; a proof is worth no more than what it uses."""
         found = {}
@@ -893,7 +816,7 @@ def _(Checked, mo, our_evidence, ours):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Step 8: see every check fail
 
@@ -904,7 +827,7 @@ def _(mo):
 
 
 @app.cell
-def _(Bound, Rational, replace):
+def _():
     def changes(statement, symbol):
         """(what, the statement changed so): terms too small, left out, of another dimension; a condition left out."""
         claim = statement.claim
@@ -928,7 +851,7 @@ def _(Bound, Rational, replace):
 
 
 @app.cell(hide_code=True)
-def _(L, changes, mo, our_evidence, ours):
+def _(L, changes, our_evidence, ours):
     def _table(name):
         statement = ours.statements[name]
         own = [e for e in our_evidence if e.statement == name]
@@ -944,7 +867,7 @@ def _(L, changes, mo, our_evidence, ours):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_8 = choice(
         "**Exercise 10.8.** The corrected theorem with its noise term times 1/2. Which evidence by runs refuses it?",
         ["arenas with kappa = 3 and 10", "arenas with kappa = 1 and 3", "both", "neither"],
@@ -957,7 +880,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, check, in_arenas, question_8, with_noise):
+def _(in_arenas, question_8, with_noise):
     _says = {
         (True, True): "both",
         (False, False): "neither",
@@ -977,7 +900,7 @@ def _(Rational, check, in_arenas, question_8, with_noise):
 
 
 @app.cell(hide_code=True)
-def _(L, Rational, by_induction, changes, in_arenas, mo, told, with_noise):
+def _(L, by_induction, changes, in_arenas, with_noise):
     _left_out = "without eta <= 1/L"
     _mutant = dict(changes(with_noise(Rational(1, 2)), L))[_left_out]
     mo.vstack(
@@ -1010,7 +933,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(by_induction, changed_step, check, premises, replace, with_noise):
+def _(by_induction, changed_step, premises, with_noise):
     def _refuses():
         """The theorem still proved, and refused where the step size is not bounded, or bounded by 2/L only."""
         if premises(changed_step(1, 2, 1)) is ...:
@@ -1029,7 +952,7 @@ def _(by_induction, changed_step, check, premises, replace, with_noise):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 10.10.** For each of the three errors: which checks saw it, and which could not see it, and why? One sentence
     each.
@@ -1038,7 +961,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
@@ -1052,7 +975,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## In the toolkit
 
@@ -1063,7 +986,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Path, mo, tempfile):
+def _():
     from fedtheory.new_paper import write_paper
 
     fifth = Path(tempfile.mkdtemp(prefix="papers-"))
@@ -1074,7 +997,7 @@ def _(Path, mo, tempfile):
 
 
 @app.cell(hide_code=True)
-def _(HOUSE, fifth, go, mo, os, subprocess, sys):
+def _(fifth, go):
     def verified(folder):
         """What `fedtheory verify --paper mine --mutate` says of the new paper in this folder."""
         done = subprocess.run(
@@ -1090,7 +1013,7 @@ def _(HOUSE, fifth, go, mo, os, subprocess, sys):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Your project
 
@@ -1101,7 +1024,7 @@ def _(mo):
 
 
 @app.cell
-def _(F, Evidence, Ledger, Paper, X, at_most, check_units):
+def _(check_units):
     # student: mine = Paper("mine", "title", "authors, year", step_sizes=("eta",))
     # student: # eta = mine.symbol("eta", r"\eta", "learning rate", X**2 / F, positive=True)
     # student: # mine.lemma(at_most(left, name_of_term=...), "descent", "page, number", when=[...])
@@ -1130,7 +1053,7 @@ def _(F, Evidence, Ledger, Paper, X, at_most, check_units):
 
 
 @app.cell
-def _(Bound, NUMBER, changes, verdicts):
+def _(changes, verdicts):
     def audit(paper, evidence):
         """(requirement, whether it is met, what is missing): what a machine can see of a finished audit."""
         claims = {name: s for name, s in paper.statements.items() if isinstance(s.claim, Bound)}
@@ -1179,7 +1102,7 @@ def _(Bound, NUMBER, changes, verdicts):
 
 
 @app.cell(hide_code=True)
-def _(audit, mine, mo, my_evidence, our_evidence, ours):
+def _(audit, mine, my_evidence, our_evidence, ours):
     _mine, _ours = audit(mine, my_evidence), audit(ours, our_evidence)
     _rows = "\n".join(
         f"| {what} | {'yes' if there else f'missing: {lacks}'} | {'yes' if also else f'missing: {misses}'} |"
@@ -1190,7 +1113,7 @@ def _(audit, mine, mo, my_evidence, our_evidence, ours):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     What only a reader can see, and how a project is marked:
 
@@ -1215,7 +1138,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

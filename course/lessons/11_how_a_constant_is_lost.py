@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="11. How a constant is lost")
 
 
-@app.cell
-def _():
+with app.setup:
     from itertools import permutations, product
 
     import marimo as mo
@@ -32,57 +31,9 @@ def _():
     from fedtheory.theory.sfl.sharp import CHOICES
     from fedtheory.theory.statement import Verdict
 
-    return (
-        ARENAS,
-        Argument,
-        BLACK,
-        BLUE,
-        CHOICES,
-        GREEN,
-        GREY,
-        NoChoices,
-        ORANGE,
-        OURS,
-        PFL,
-        Point,
-        RED,
-        Rational,
-        SFL,
-        SHARPENINGS,
-        Sketch,
-        Verdict,
-        catalogue,
-        check,
-        choice,
-        confront,
-        decide,
-        drawn,
-        expectation,
-        from_functions,
-        implied,
-        latex,
-        minimize_scalar,
-        mo,
-        np,
-        permutations,
-        product,
-        put,
-        regenerated,
-        rules,
-        sharpened,
-        smooth_convex,
-        statement,
-        sympy,
-        told,
-        worst_case,
-        young_round,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -103,7 +54,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -123,7 +74,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(catalogue, sympy):
+def _():
     PRINTED, SHARP = "sfl.thm1.general_convex", "sfl.thm1.general_convex.sharp"
 
     def terms(id_):
@@ -136,7 +87,7 @@ def _(catalogue, sympy):
 
 
 @app.cell(hide_code=True)
-def _(SHARP, latex, mo, printed, put, quotients, sharp, told):
+def _(SHARP, printed, quotients, sharp):
     def _row(name):
         ours = f"${latex('sfl', sharp[name])}$" if name in sharp else "none"
         quotient = "without limit" if quotients[name] is None else f"${latex('sfl', quotients[name])}$"
@@ -167,7 +118,7 @@ def heterogeneity_quotient(M, K):
 
 
 @app.cell(hide_code=True)
-def _(PRINTED, catalogue, check, quotients):
+def _(PRINTED, quotients):
     def _of_statements(M, K):
         symbols = catalogue.symbols(catalogue.find(PRINTED))
         return float(quotients["heterogeneity"].subs({symbols["M"].sympy: M, symbols["K"].sympy: K}))
@@ -184,7 +135,7 @@ def _(PRINTED, catalogue, check, quotients):
 
 
 @app.cell
-def _(ARENAS, PRINTED, SHARP, catalogue, confront):
+def _(PRINTED, SHARP):
     # Two clients with the same Huber loss: x^2/2 near 0, and a slope of 1 further out.  Measured from far out.
     runs = {
         id_: confront(
@@ -197,7 +148,7 @@ def _(ARENAS, PRINTED, SHARP, catalogue, confront):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, PRINTED, RED, SHARP, drawn, mo, regenerated, runs, slack):
+def _(PRINTED, SHARP, runs, slack):
     def _draw(axes):
         left, right = axes
         for id_, colour, label in ((PRINTED, RED, "printed"), (SHARP, BLUE, "sharper")):
@@ -231,7 +182,7 @@ def _(BLACK, BLUE, PRINTED, RED, SHARP, drawn, mo, regenerated, runs, slack):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## One inequality between two points
 
@@ -249,7 +200,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     shape = mo.ui.dropdown(
         ["quadratic, curvature 1", "quadratic, curvature 1/4", "Huber"], value="Huber", label="function"
     )
@@ -260,7 +211,7 @@ def _(mo):
 
 
 @app.cell
-def _(np):
+def _():
     SHAPES = {
         "quadratic, curvature 1": (lambda x: x**2 / 2, lambda x: x),
         "quadratic, curvature 1/4": (lambda x: x**2 / 8, lambda x: x / 4),
@@ -276,20 +227,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    SHAPES,
-    divergence,
-    drawn,
-    mo,
-    np,
-    shape,
-    x_at,
-    y_at,
-):
+def _(SHAPES, divergence, shape, x_at, y_at):
     _all, _kept = (float(v) for v in divergence(shape.value, y_at.value, x_at.value))
 
     def _draw(axes):
@@ -325,7 +263,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(Verdict, mo, rules, told):
+def _():
     def as_verdict(decision):
         """What z3 decided, as a verdict that can be shown."""
         return Verdict(decision.status, decision.says, witness={s.name: str(v) for s, v in decision.model.items()})
@@ -356,7 +294,7 @@ def share_kept(h, L):
 
 
 @app.cell(hide_code=True)
-def _(check):
+def _():
     def _measured(h, L, x=0.3, y=-1.2):
         whole = h / 2 * y**2 - h / 2 * x**2 - h * x * (y - x)
         return (h * y - h * x) ** 2 / (2 * L) / whole
@@ -373,7 +311,7 @@ def _(check):
 
 
 @app.cell
-def _(sympy):
+def _():
     # Where the divergences come from in a local step: <g, x - x*> for the gradient g at the step's own point x_t
     F_x, F_star, F_t, g_t, w_t, p_x, p_star, p_t = sympy.symbols("F_x F_* F_t g_t w_t x x_* x_t", real=True)
     to_optimum = F_star - F_t - g_t * (p_star - p_t)  # D(x*, x_t)
@@ -388,7 +326,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(identities, mo, sympy):
+def _(identities):
     _rows = "\n".join(f"| `{name}` | {sympy.expand(rest) == 0} |" for name, rest in identities.items())
     mo.md(
         r"""
@@ -413,7 +351,7 @@ def _(identities, mo, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Five ways to lose
 
@@ -427,7 +365,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     of_noise_term = mo.ui.slider(0.5, 4.0, 0.25, value=1.0, label="factor before $a$", show_value=True)
     of_others = mo.ui.slider(1.0, 4.0, 0.25, value=3.0, label="factor before $b,c,d$", show_value=True)
     is_noise = mo.ui.checkbox(value=True, label="$a$ is noise with mean zero")
@@ -436,16 +374,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    Rational,
-    as_verdict,
-    decide,
-    is_noise,
-    of_noise_term,
-    of_others,
-    sympy,
-    told,
-):
+def _(as_verdict, is_noise, of_noise_term, of_others):
     _a, _b, _c, _d = sympy.symbols("a b c d", real=True)
     _s = _b + _c + _d
     _left = ((_a + _s) ** 2 + (-_a + _s) ** 2) / 2 if is_noise.value else (_a + _s) ** 2
@@ -458,7 +387,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -485,7 +414,7 @@ def factor_of_others(n, m):
 
 
 @app.cell(hide_code=True)
-def _(check, np):
+def _():
     answer_3 = check(
         "11.3",
         factor_of_others,
@@ -498,7 +427,7 @@ def _(check, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### (b) A Bregman divergence dropped
 
@@ -514,7 +443,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, mo):
+def _():
     progress_b = mo.ui.slider(0.0, 2.2, 0.1, value=1.0, label="progress $b$", show_value=True)
     jensen_J = mo.ui.slider(1, 8, 1, value=4, label="Jensen's factor $J$", show_value=True)
     step_h = mo.ui.dropdown(
@@ -526,7 +455,7 @@ def _(Rational, mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     def one_step(h, J, b, keep):
         """Hypotheses and claim of a gradient step; keep: the divergence."""
         eta, L = sympy.symbols("eta L", positive=True)
@@ -539,17 +468,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(
-    Rational,
-    as_verdict,
-    decide,
-    jensen_J,
-    kept_D,
-    one_step,
-    progress_b,
-    step_h,
-    told,
-):
+def _(as_verdict, jensen_J, kept_D, one_step, progress_b, step_h):
     told(
         as_verdict(decide(*one_step(step_h.value, jensen_J.value, Rational(str(progress_b.value)), kept_D.value))),
         f"progress {progress_b.value:g}, divergence {'kept' if kept_D.value else 'dropped'}",
@@ -558,7 +477,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     With the divergence dropped, the whole of $J\eta^2\|g\|^2$ comes out of the progress: $b=2-2Jh$. At $h=\tfrac16$ and $J=4$ only a
     third of the 2 is left.
@@ -579,7 +498,7 @@ def progress_kept(h, J):
 
 
 @app.cell(hide_code=True)
-def _(Rational, check, implied, one_step):
+def _(one_step):
     def _bisected(h, J):
         h = Rational(h).limit_denominator(100)
         low, high = Rational(-1), Rational(3)
@@ -601,7 +520,7 @@ def _(Rational, check, implied, one_step):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     At $h=\tfrac16$ Jensen's 4 costs no progress at all, if you keep the divergence. The two losses are not independent: mend one of
     them, and the other may disappear, too. Remember this for the table below.
@@ -614,7 +533,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     size_u = mo.ui.slider(
         steps=[0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0], value=0.03, label=r"$\|u\|^2$ at most", show_value=True
     )
@@ -629,21 +548,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLACK,
-    BLUE,
-    RED,
-    as_verdict,
-    decide,
-    drawn,
-    mo,
-    np,
-    size_u,
-    size_v,
-    sympy,
-    told,
-    weight_a,
-):
+def _(as_verdict, size_u, size_v, weight_a):
     def young(a, A, B):
         """Young's bound on |u + v|^2 for |u|^2 <= A and |v|^2 <= B."""
         return (1 + 1 / a) * A + (1 + a) * B
@@ -677,7 +582,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 11.5.** The best weight, as a function of the bounds $A$ on $\|u\|^2$ and $B$ on $\|v\|^2$. The check
     minimises numerically.
@@ -694,7 +599,7 @@ def best_weight(A, B):
 
 
 @app.cell(hide_code=True)
-def _(check, minimize_scalar, np, young):
+def _(young):
     def _minimised(A, B):
         found = minimize_scalar(lambda t: young(np.exp(t), A, B), bounds=(-8, 8), options={"xatol": 1e-10})
         return float(np.exp(found.x))
@@ -712,7 +617,7 @@ def _(check, minimize_scalar, np, young):
 
 
 @app.cell(hide_code=True)
-def _(PRINTED, coefficient, mo):
+def _(PRINTED, coefficient):
     mo.md(rf"""
     ### (d) Noise split from what it moves
 
@@ -730,7 +635,7 @@ def _(PRINTED, coefficient, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     noisy_shape = mo.ui.dropdown(
         ["quadratic, curvature 1", "quadratic, curvature 1/4", "Huber"], value="Huber", label="function"
     )
@@ -742,7 +647,7 @@ def _(mo):
 
 
 @app.cell
-def _(product):
+def _():
     def noise_terms(slope, x, eta, K, sigma):
         """The two noise terms of a round, summed over its steps, as exact means over all outcomes; x* = 0."""
         in_square = in_divergence = 0.0
@@ -760,17 +665,7 @@ def _(product):
 
 
 @app.cell(hide_code=True)
-def _(
-    SHAPES,
-    catalogue,
-    mo,
-    noise_terms,
-    noisy_K,
-    noisy_shape,
-    noisy_sigma,
-    noisy_x,
-    terms,
-):
+def _(SHAPES, noise_terms, noisy_K, noisy_shape, noisy_sigma, noisy_x, terms):
     _eta = 1 / (6 * noisy_K.value)
     _square, _divergence = noise_terms(
         SHAPES[noisy_shape.value][1], noisy_x.value, _eta, noisy_K.value, noisy_sigma.value
@@ -795,7 +690,7 @@ def _(
 
 
 @app.cell
-def _(sympy):
+def _():
     # The same for a quadratic, by symbols: two steps, f(x) = h x^2 / 2, noise s1 and s2 = +-sigma
     _h, _eta, _x, _sigma = sympy.symbols("h eta x sigma", positive=True)
     _noise = sympy.Symbol("xi")
@@ -810,7 +705,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 11.6.** Each of the two terms alone is not zero. For $f(x)=\tfrac h2x^2$, two steps, and $\mathbb E\xi^2=\sigma^2$: the mean of
     $\langle u_1,Z_1\rangle$, where $Z_1=\xi_0$ is the noise of the first step and $u_1=f'(x_1)$.
@@ -827,7 +722,7 @@ def pair_of_noise(h, eta, sigma):
 
 
 @app.cell(hide_code=True)
-def _(check, noise_terms):
+def _(noise_terms):
     answer_6 = check(
         "11.6",
         pair_of_noise,
@@ -840,7 +735,7 @@ def _(check, noise_terms):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The pair is negative: noise that has pushed $x_t$ up makes the gradient push it down. Jensen forgets this sign.
     The rule is short: **never split noise from what it moves. Expand, and take the mean first.**
@@ -853,13 +748,13 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(statement):
+def _():
     statement("sfl.lemma4")
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Here $S$ of $M$ clients take part. If $S$ is large and $M$ much larger, their gradients are nearly independent and the sum grows to the end
     of the round: $\tfrac12$ is nearly needed. If all take part, the gradients sum to zero, and $S_t$ comes back to 0 at the end of the round.
@@ -869,7 +764,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     bridge_M = mo.ui.slider(2, 6, 1, value=5, label="clients $M$", show_value=True)
     bridge_K = mo.ui.slider(1, 6, 1, value=3, label="local steps $K$", show_value=True)
     mo.hstack([bridge_M, bridge_K], justify="start", wrap=True)
@@ -877,7 +772,7 @@ def _(mo):
 
 
 @app.cell
-def _(Rational, permutations):
+def _():
     def squares_so_far(M, K):
         """E|S_t|^2 / zeta*^2 for t = 0 ... M K, exactly, over all orders of M clients whose gradients sum to zero."""
         g = [m**2 for m in range(M)]
@@ -895,19 +790,7 @@ def _(Rational, permutations):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLUE,
-    GREY,
-    RED,
-    Rational,
-    bridge_K,
-    bridge_M,
-    drawn,
-    mo,
-    np,
-    squares_so_far,
-    sympy,
-):
+def _(bridge_K, bridge_M, squares_so_far):
     _M, _K = bridge_M.value, bridge_K.value
     _found = squares_so_far(_M, _K)
     _exact, _bound = sum(_found[:-1]), Rational(_K**3 * _M**2, 2)
@@ -933,7 +816,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 11.7.** The exact sum of $\mathbb E\|S_t\|^2$ over the $MK$ steps of a round with all clients, in units of $\zeta_*^2$, as a function
     of $M$ and $K$. (For $K=1$, $\mathbb E\|S_t\|^2=\frac{t(M-t)}{M-1}\zeta_*^2$. The sum is a product of four factors.) The check goes through all
@@ -951,7 +834,7 @@ def exact_sum(M, K):
 
 
 @app.cell(hide_code=True)
-def _(check, squares_so_far):
+def _(squares_so_far):
     answer_7 = check(
         "11.7",
         exact_sum,
@@ -964,7 +847,7 @@ def _(check, squares_so_far):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_7, mo):
+def _(answer_7):
     mo.vstack(
         [
             after(
@@ -989,7 +872,7 @@ def _(after, answer_7, mo):
 
 
 @app.cell
-def _(Rational, terms):
+def _(terms):
     def coefficient(id_, term):
         """The number before a term of a bound."""
         value = terms(id_)[term]
@@ -1013,21 +896,11 @@ def _(Rational, terms):
         "as printed in the recursion": printed_b,
         "in our recursion": our_b,
     }
-    return (
-        chain,
-        coefficient,
-        drift_factor,
-        drift_star,
-        first,
-        h_max,
-        our_b,
-        printed_b,
-        progress_left,
-    )
+    return chain, coefficient, drift_factor, drift_star, first, h_max, our_b, printed_b, progress_left
 
 
 @app.cell(hide_code=True)
-def _(chain, mo, sympy):
+def _(chain):
     mo.md(
         "| progress $b$ | |\n|:---|:---|\n"
         + "\n".join(f"| {k} | ${sympy.latex(v)}$ |" for k, v in chain.items())
@@ -1037,18 +910,7 @@ def _(chain, mo, sympy):
 
 
 @app.cell
-def _(
-    CHOICES,
-    Rational,
-    coefficient,
-    drift_factor,
-    drift_star,
-    first,
-    our_b,
-    printed_b,
-    progress_left,
-    sympy,
-):
+def _(coefficient, drift_factor, drift_star, first, our_b, printed_b, progress_left):
     def losses(M, K, R):
         """What each step loses: name -> (factor, which of the constants 1 to 4 it makes larger)."""
         kappa = Rational(1, M * K**2)
@@ -1075,7 +937,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Here are the losses of the printed proof, one in each row, with the factor that each step loses. Mend them.
     """)
@@ -1083,7 +945,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     table_M = mo.ui.slider(steps=[2, 3, 5, 10, 100, 1000], value=10, label="clients $M$", show_value=True)
     table_K = mo.ui.slider(steps=[1, 2, 3, 5, 10], value=5, label="local steps $K$", show_value=True)
     table_R = mo.ui.slider(steps=[1, 10, 100, 1000], value=100, label="rounds $R$", show_value=True)
@@ -1092,7 +954,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(losses, mo):
+def _(losses):
     mended = mo.ui.array(
         [mo.ui.checkbox(value=i < 3, label=name) for i, name in enumerate(losses(10, 5, 100))], label="mend"
     )
@@ -1101,17 +963,7 @@ def _(losses, mo):
 
 
 @app.cell
-def _(
-    PRINTED,
-    coefficient,
-    losses,
-    printed,
-    sympy,
-    table_K,
-    table_M,
-    table_R,
-    terms,
-):
+def _(PRINTED, coefficient, losses, printed, table_K, table_M, table_R, terms):
     table = losses(table_M.value, table_K.value, table_R.value)
 
     def constants_of(id_):
@@ -1137,19 +989,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(
-    BLUE,
-    PRINTED,
-    RED,
-    SHARP,
-    after_mending,
-    constants_of,
-    drawn,
-    mended,
-    mo,
-    sympy,
-    table,
-):
+def _(PRINTED, SHARP, after_mending, constants_of, mended, table):
     _from, _to, _now = constants_of(PRINTED), constants_of(SHARP), after_mending(mended.value)
     _names = ["$c_1$\nstart", "$c_2$\nnoise", "$c_3$\nnoise drift", "$c_4$\nheterogeneity"]
 
@@ -1184,18 +1024,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(
-    PRINTED,
-    SHARP,
-    constants_of,
-    first,
-    h_max,
-    losses,
-    mo,
-    our_b,
-    sympy,
-    table,
-):
+def _(PRINTED, SHARP, constants_of, first, h_max, losses, our_b, table):
     _many = losses(10**9, 1, 10**9)
 
     def _product(factors, j):
@@ -1246,15 +1075,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(
-    check,
-    drift_factor,
-    first,
-    mended_alone,
-    our_b,
-    printed_b,
-    progress_left,
-):
+def _(drift_factor, first, mended_alone, our_b, printed_b, progress_left):
     _kept = printed_b / progress_left(first, drift_factor)
     answer_8 = check(
         "11.8",
@@ -1267,7 +1088,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -1287,7 +1108,7 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     inverse_rho = mo.ui.slider(
         steps=[5, 10, 20, 25, 28, 29, 29.5, 30, 32, 40, 100], value=29.5, label=r"$1/\rho$", show_value=True
     )
@@ -1299,18 +1120,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    Argument,
-    OURS,
-    PFL,
-    Rational,
-    catalogue,
-    inverse_nu,
-    inverse_rho,
-    mo,
-    told,
-    young_round,
-):
+def _(inverse_nu, inverse_rho):
     def proof_with(rho, nu):
         """What becomes of the proof with these weights."""
         argument = Argument(catalogue.find("sfl.eq70.sharp.general_convex"), OURS)
@@ -1330,7 +1140,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The proof can break in two ways. A weight that is too *large* breaks the last steps: the proof derives more than the recursion claims.
     Weights that are too *small* break the step 'a square': the proof needs more of $\|u_t\|^2$ than the two-point inequality has brought in.
@@ -1343,7 +1153,7 @@ def _(mo):
 
 
 @app.cell
-def _(OURS, PFL, Sketch, catalogue, sympy, young_round):
+def _():
     rho, nu = sympy.symbols("rho nu", positive=True)
     sketch = Sketch(catalogue.find("sfl.eq70.sharp.general_convex"), OURS)
     young_round(PFL, rho, nu)(sketch)
@@ -1353,7 +1163,7 @@ def _(OURS, PFL, Sketch, catalogue, sympy, young_round):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     This must be at least 0 for all $K\ge1$ and all step sizes in the range. It is worst for $K\to\infty$ and the largest step size.
 
@@ -1374,7 +1184,7 @@ def smallest_weight(s):
 
 
 @app.cell(hide_code=True)
-def _(Rational, check, implied, needed, nu, rho):
+def _(needed, nu, rho):
     def passes(weight, s):
         """Whether the needed expression is >= 0 for all K and all step sizes up to s/(6L), decided by z3."""
         own = {v.name: v for v in needed.free_symbols}
@@ -1401,7 +1211,7 @@ def _(Rational, check, implied, needed, nu, rho):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     For large $s$ no weight is large enough: your formula has a pole. `fedtheory sharpen` does all this for every theorem that has
     a sharper form. It reads the proof with symbols, looks for the best weights on a grid of $M,K,\tilde\eta$, rounds them to fractions, and
@@ -1411,7 +1221,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     span = mo.ui.slider(
         steps=[0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0],
         value=2.0,
@@ -1423,7 +1233,7 @@ def _(mo):
 
 
 @app.cell
-def _(NoChoices, Rational, SHARPENINGS, sharpened):
+def _():
     def best_for(s):
         """The theorem for this range with its choices and verdicts; None if no choices prove it."""
         try:
@@ -1438,7 +1248,7 @@ def _(NoChoices, Rational, SHARPENINGS, sharpened):
 
 
 @app.cell(hide_code=True)
-def _(by_span, latex, mo, span, sympy, terms, told):
+def _(by_span, span, terms):
     def _shown():
         if by_span[span.value] is None:
             return mo.callout(mo.md("No weights prove the theorem for this range."), "warn")
@@ -1461,7 +1271,7 @@ def _(by_span, latex, mo, span, sympy, terms, told):
 
 
 @app.cell
-def _(by_span, np, sympy):
+def _(by_span):
     def tuned(own, s, R):
         """The bound at its best step size up to s/(6L), for D = L = sigma = zeta* = 1, M = 10, K = 10."""
         steps = np.geomspace(1e-4, s / 6, 600)
@@ -1475,7 +1285,7 @@ def _(by_span, np, sympy):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, drawn, mo, np, proved, tuned):
+def _(proved, tuned):
     def _draw(axes):
         left, right = axes
         for name, colour in (("noise_drift", GREEN), ("heterogeneity", ORANGE)):
@@ -1515,7 +1325,7 @@ def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, drawn, mo, np, proved, tuned):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## What is left
 
@@ -1529,7 +1339,7 @@ def _(mo):
 
 
 @app.cell
-def _(SFL, expectation, from_functions):
+def _():
     def start_needed(R, h=1 / 6):
         """The c_1 that a noiseless run of alike Huber clients needs, in units of D^2 / (eta_tilde (R + 1)); L = 1."""
         x = D = h * R + 1
@@ -1551,7 +1361,7 @@ def _(SFL, expectation, from_functions):
 
 
 @app.cell(hide_code=True)
-def _(SHARP, coefficient, mo, noise_needed, start_by_rounds, sympy):
+def _(SHARP, coefficient, noise_needed, start_by_rounds):
     mo.md(rf"""
     It tends to $\tfrac12$: {", ".join(f"{v:.4f} at $R={R}$" for R, v in start_by_rounds.items())}. Nothing is left here.
 
@@ -1568,14 +1378,14 @@ def _(SHARP, coefficient, mo, noise_needed, start_by_rounds, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     clip = mo.ui.slider(0.1, 1.5, 0.05, value=0.6, label=r"clip $p$, in units of $L\eta\zeta$", show_value=True)
     clip
     return (clip,)
 
 
 @app.cell
-def _(np):
+def _():
     def heterogeneity_needed(clip, h=1 / 6, rounds=4000, seeds=16):
         """The c_4 that long runs need, M = 2, K = 1, L = zeta = 1: the mean gap in units of L eta_tilde^2 zeta*^2 / M."""
         eta = h / 2
@@ -1597,17 +1407,7 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLUE,
-    GREY,
-    clip,
-    clips,
-    drawn,
-    heterogeneity_needed,
-    mo,
-    needed_by_clip,
-    np,
-):
+def _(clip, clips, heterogeneity_needed, needed_by_clip):
     def _draw(axis):
         axis.plot(clips, needed_by_clip, "o-", ms=3, color=BLUE, label="runs")
         axis.axvline(clip.value, color=GREY, lw=1, ls=":", label="your clip")
@@ -1628,7 +1428,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 11.10.** Which clip needs the largest constant? For $p\le\tfrac12L\eta\zeta$ the run rests at $x=p/L-\eta\zeta$, on the clipped side,
     where $\varphi(x)=-px-p^2/(2L)$. Maximise this over $p$ and answer in units of $L\eta\zeta$. The check compares with the runs and allows 0.05.
@@ -1646,7 +1446,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(best_clip, check, heterogeneity_needed, np):
+def _(best_clip, heterogeneity_needed):
     _tried = np.arange(0.2, 0.5, 0.02)
     _best = float(_tried[np.argmax([heterogeneity_needed(float(c)) for c in _tried])])
     answer_10 = check(
@@ -1661,7 +1461,7 @@ def _(best_clip, check, heterogeneity_needed, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     From above there is another limit: the best inequality about *one round*. For two clients and one local step a semidefinite
     programme covers all smooth convex functions in all dimensions (lesson 4). It finds the smallest $c_4'$ that is true with
@@ -1671,7 +1471,7 @@ def _(mo):
 
 
 @app.cell
-def _(Point, Rational, h_max, permutations, smooth_convex, sympy, worst_case):
+def _(h_max):
     def best_of_one_round(b, h=h_max):
         """The smallest c_4' of one round with progress b, M = 2, K = 1, L = 1; None if there is none."""
         eta, x, s = h / 2, *sympy.symbols("x s", real=True)
@@ -1703,7 +1503,7 @@ def _(Point, Rational, h_max, permutations, smooth_convex, sympy, worst_case):
 
 
 @app.cell(hide_code=True)
-def _(PRINTED, Rational, coefficient, mo, needed_by_clip, one_round, sharp):
+def _(PRINTED, coefficient, needed_by_clip, one_round, sharp):
     _own = {s.name: 2 if s.name == "M" else 1 for s in sharp["heterogeneity"].free_symbols}
     proved_c4 = 2 * float(sharp["heterogeneity"].subs({s: _own[s.name] for s in sharp["heterogeneity"].free_symbols}))
     _sdp = one_round[Rational(2)] / 2
@@ -1738,7 +1538,7 @@ def _(PRINTED, Rational, coefficient, mo, needed_by_clip, one_round, sharp):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_11 = choice(
         r"**Exercise 11.11.** Someone reports a proof with $c_4=0.03$ for all smooth convex clients at $\tilde\eta=1/(6L)$, $M=2$, $K=1$, with the other terms as in "
         "our theorem. What do you answer?",
@@ -1756,7 +1556,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, check, needed_by_clip, one_round, question_11):
+def _(needed_by_clip, one_round, question_11):
     def _judged(c4):
         if c4 < needed_by_clip.max():
             return "it is wrong: a run needs more"
@@ -1775,7 +1575,7 @@ def _(Rational, check, needed_by_clip, one_round, question_11):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **To take away.** (1) Compare constants after division by the progress $b$: whatever makes $b$ small makes all terms large. (2) Keep every
     non-negative term until the end; the two-point inequality has one that plain convexity lacks. (3) Never split noise from what it moves. (4) A lemma that
@@ -1786,20 +1586,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(
-    answer_1,
-    answer_10,
-    answer_11,
-    answer_2,
-    answer_3,
-    answer_4,
-    answer_5,
-    answer_6,
-    answer_7,
-    answer_8,
-    answer_9,
-    mo,
-):
+def _(answer_1, answer_10, answer_11, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9):
     answers = [
         answer_1,
         answer_2,

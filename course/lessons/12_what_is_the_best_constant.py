@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="12. What is the best constant?")
 
 
-@app.cell
-def _():
+with app.setup:
     from dataclasses import replace
     from fractions import Fraction
     from itertools import combinations, permutations
@@ -37,59 +36,9 @@ def _():
     from fedtheory.theory.proofs.vectors import Point, smooth_convex
     from fedtheory.theory.statement import Status, Verdict, at_most
 
-    return (
-        ALL,
-        BLACK,
-        BLUE,
-        SceneCase,
-        Fraction,
-        Oracle,
-        FunctionClass,
-        GREY,
-        NOTHING,
-        ORANGE,
-        Point,
-        Programme,
-        RED,
-        Rational,
-        SKY,
-        Status,
-        Unbounded,
-        Verdict,
-        at_most,
-        best,
-        cases_at,
-        catalogue,
-        ceil,
-        check,
-        choice,
-        combinations,
-        drawn,
-        every_record,
-        floor,
-        implied,
-        minimize_scalar,
-        mo,
-        np,
-        permutations,
-        replace,
-        searches,
-        smooth_convex,
-        statement,
-        symmetry,
-        sympy,
-        tight,
-        told,
-        vector,
-        verified_instance,
-        verified_proof,
-        how_to_answer,
-        worst_cases,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -109,7 +58,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -136,7 +85,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(SceneCase, Fraction, catalogue, ceil, floor, searches, tight, worst_cases):
+def _():
     LEMMA, RECURSION = catalogue.find("sfl.lemma6"), catalogue.find("sfl.step.gc_recursion")
     h_max = Fraction(1, 6)  # the largest L eta_tilde that both of them admit
 
@@ -165,21 +114,11 @@ def _(SceneCase, Fraction, catalogue, ceil, floor, searches, tight, worst_cases)
 
     of_lemma = tight(programme_of(LEMMA, "heterogeneity"))
     of_recursion = tight(programme_of(RECURSION, "heterogeneity"))
-    return (
-        LEMMA,
-        RECURSION,
-        case_of,
-        coefficient,
-        ends,
-        h_max,
-        of_lemma,
-        of_recursion,
-        programme_of,
-    )
+    return LEMMA, RECURSION, case_of, coefficient, ends, h_max, of_lemma, of_recursion, programme_of
 
 
 @app.cell(hide_code=True)
-def _(LEMMA, RECURSION, coefficient, ends, mo, of_lemma, of_recursion, sympy):
+def _(LEMMA, RECURSION, coefficient, ends, of_lemma, of_recursion):
     _rows = [
         f"| {name} | ${sympy.latex(coefficient(s, 'heterogeneity'))}$ | {' | '.join(ends(found, coefficient(s, 'heterogeneity')))} |"
         for name, s, found in (("Lemma 6", LEMMA, of_lemma), ("(41)", RECURSION, of_recursion))
@@ -198,7 +137,7 @@ def _(LEMMA, RECURSION, coefficient, ends, mo, of_lemma, of_recursion, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Two points
 
@@ -218,7 +157,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     slope_g = mo.ui.slider(0.0, 1.0, 0.05, value=0.5, label="slope $g$ at $x$", show_value=True)
     value_f = mo.ui.slider(0.0, 0.5, 0.025, value=0.25, label="value $f(x)$", show_value=True)
     mo.hstack([slope_g, value_f], justify="start", wrap=True)
@@ -226,7 +165,7 @@ def _(mo):
 
 
 @app.cell
-def _(combinations, np):
+def _():
     def smallest(data, L=1.0):
         """The smallest L-smooth convex function through (x_i, f_i, g_i), if there is one: places -> values, gradients."""
         places, values, slopes = (np.array(v, dtype=float) for v in zip(*data, strict=True))
@@ -257,7 +196,7 @@ def _(combinations, np):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, RED, SKY, drawn, mo, np, slope_g, smallest, value_f):
+def _(slope_g, smallest, value_f):
     def _draw(axes):
         left, right = axes
         g = np.linspace(0, 1, 200)
@@ -332,7 +271,7 @@ def _(BLACK, BLUE, RED, SKY, drawn, mo, np, slope_g, smallest, value_f):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     On the line, every inequality between two points is a statement about such a region. Proofs often use its lower boundary.
 
@@ -353,7 +292,7 @@ def gradient_constant(L):
 
 
 @app.cell(hide_code=True)
-def _(Point, Programme, check, smooth_convex, sympy, tight):
+def _():
     def two_points(L):
         """Symbols x, f, g of a point, with x* = 0 and f(x*) = 0, and the two conditions."""
         x, f, g = sympy.symbols("x f g", real=True)
@@ -378,7 +317,7 @@ def _(Point, Programme, check, smooth_convex, sympy, tight):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Now use it. A proof needs $\|\nabla f(x)\|^2\le c\,\langle\nabla f(x),x-x^*\rangle$. It takes the inequality of Exercise
     12.1, and then convexity: $f(x)-f(x^*)\le\langle\nabla f(x),x-x^*\rangle$. Both are tight. Is the chain of the two tight,
@@ -400,7 +339,7 @@ def product_constant(L):
 
 
 @app.cell(hide_code=True)
-def _(Programme, check, tight, two_points):
+def _(two_points):
     def _best(L):
         x, _, g, conditions = two_points(L)
         return float(tight(Programme.of(g**2, g * x, conditions)).upper)
@@ -418,7 +357,7 @@ def _(Programme, check, tight, two_points):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Two tight inequalities, one after the other, need not give a tight one. A function that makes the first an equality does
     not make the second one so. Ask for the best constant of the *whole* inequality, with all conditions at once. The
@@ -446,7 +385,7 @@ def _(mo):
 
 
 @app.cell
-def _(Point, Programme, smooth_convex, sympy, tight):
+def _():
     _x, _f0, _g0 = sympy.symbols("x f0 g0", real=True)
     _star, _start = Point(sympy.S.Zero, sympy.S.Zero, sympy.S.Zero), Point(_x, _f0, _g0)
     no_step = Programme.of(
@@ -459,7 +398,7 @@ def _(Point, Programme, smooth_convex, sympy, tight):
 
 
 @app.cell(hide_code=True)
-def _(ends, found_no_step, mo, no_step, verified_instance, verified_proof):
+def _(ends, found_no_step, no_step):
     _low, _high = ends(found_no_step)
     mo.md(rf"""
     `tight` answers with a bracket: the best constant is between {_low} and {_high}. A solver has found it in floating point,
@@ -478,7 +417,7 @@ def _(ends, found_no_step, mo, no_step, verified_instance, verified_proof):
 
 
 @app.cell
-def _(Point, Programme, permutations, smooth_convex, sympy):
+def _():
     def one_step(gamma):
         # student: return ...  # your turn: a Programme with three points and six conditions
         # solution
@@ -493,17 +432,7 @@ def _(Point, Programme, permutations, smooth_convex, sympy):
 
 
 @app.cell(hide_code=True)
-def _(
-    Point,
-    Programme,
-    Rational,
-    check,
-    one_step,
-    permutations,
-    smooth_convex,
-    sympy,
-    tight,
-):
+def _(one_step):
     x_0, g_0, g_1, f_0, f_1 = sympy.symbols("x g0 g1 f0 f1", real=True)
 
     def conditions_of_step(gamma):
@@ -539,7 +468,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, ORANGE, Rational, descent, drawn, mo, np, tight):
+def _(descent):
     _steps = [Rational(i, 20) for i in (2, 5, 10, 15, 20, 25, 28, 30, 32, 34, 36, 38)]
     _found = [tight(descent(gamma)) for gamma in _steps]
 
@@ -570,7 +499,7 @@ def _(BLACK, BLUE, ORANGE, Rational, descent, drawn, mo, np, tight):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### From multipliers to a proof
 
@@ -585,7 +514,7 @@ def _(mo):
 
 
 @app.cell
-def _(Rational, descent, tight):
+def _(descent):
     one = Rational(1)
     all_six = tight(descent(one))
     {name: round(float(value), 4) for name, value in all_six.multipliers.items()}
@@ -593,7 +522,7 @@ def _(Rational, descent, tight):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     These are no simple numbers. There are many proofs, and the solver takes one in the middle of them. Leave conditions out, and
     fewer proofs remain.
@@ -602,14 +531,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(conditions_of_step, mo, one):
+def _(conditions_of_step, one):
     in_use = mo.ui.array([mo.ui.checkbox(value=True, label=f"`({name})`") for name in conditions_of_step(one)])
     mo.hstack([mo.md("conditions in use:"), *in_use.elements], justify="start", wrap=True)
     return (in_use,)
 
 
 @app.cell(hide_code=True)
-def _(conditions_of_step, descent, ends, in_use, mo, one, tight):
+def _(conditions_of_step, descent, ends, in_use, one):
     def with_conditions(use):
         """The bracket for gamma = 1 from some of the conditions, or why there is none."""
         try:
@@ -630,7 +559,7 @@ def _(conditions_of_step, descent, ends, in_use, mo, one, tight):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Three conditions are enough for $\tfrac16$: $(*,0)$, $(*,1)$ and $(0,1)$. Take the other three out and see.
 
@@ -650,15 +579,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(
-    Fraction,
-    all_six,
-    check,
-    conditions_of_step,
-    enough,
-    one,
-    with_conditions,
-):
+def _(all_six, conditions_of_step, enough, one, with_conditions):
     def _is_enough(names):
         if names is ... or names is None:
             return ...
@@ -684,7 +605,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     With $(*,0)$, $(*,1)$ and $(0,1)$ the multipliers are nearly simple numbers. Guess them. The machine decides in fractions
     whether your guess proves $f_1\le\frac1{4\gamma+2}\|x\|^2$. Then change one of them.
@@ -693,7 +614,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, mo):
+def _():
     multiplier_s0 = mo.ui.slider(0.0, 1.0, 0.125, value=0.25, label=r"$\lambda_{*0}$", show_value=True)
     multiplier_s1 = mo.ui.slider(0.0, 1.0, 0.125, value=0.5, label=r"$\lambda_{*1}$", show_value=True)
     multiplier_01 = mo.ui.slider(0.0, 1.0, 0.125, value=0.5, label=r"$\lambda_{01}$", show_value=True)
@@ -708,10 +629,6 @@ def _(Rational, mo):
 
 @app.cell(hide_code=True)
 def _(
-    Fraction,
-    Rational,
-    Status,
-    Verdict,
     all_six,
     conditions_of_step,
     descent,
@@ -722,12 +639,7 @@ def _(
     multiplier_01,
     multiplier_s0,
     multiplier_s1,
-    np,
-    replace,
     step_of_proof,
-    sympy,
-    told,
-    verified_proof,
     x_0,
 ):
     def left_over(multipliers, gamma):
@@ -763,7 +675,7 @@ def _(
 
 
 @app.cell
-def _(Rational, g_0, g_1, left_over, sympy, x_0):
+def _(g_0, g_1, left_over, x_0):
     # The same with a symbol for the step size, and all three multipliers 1/2
     gamma_s = sympy.Symbol("gamma", positive=True)
     rest = left_over(dict.fromkeys(("*, 0", "*, 1", "0, 1"), Rational(1, 2)), gamma_s)
@@ -772,7 +684,7 @@ def _(Rational, g_0, g_1, left_over, sympy, x_0):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The function values are gone, for every $\gamma$. What is left is a sum of two squares,
 
@@ -793,7 +705,7 @@ def second_square(gamma):
 
 
 @app.cell(hide_code=True)
-def _(check, g_0, g_1, gamma_s, rest, sympy, x_0):
+def _(g_0, g_1, gamma_s, rest, x_0):
     _first = (x_0 - (2 * gamma_s + 1) / 2 * (g_0 + g_1)) ** 2 / (4 * gamma_s + 2)
     _factor = sympy.simplify((rest - _first) / (g_0 - g_1) ** 2)
 
@@ -809,7 +721,7 @@ def _(check, g_0, g_1, gamma_s, rest, sympy, x_0):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     So one identity with the multipliers $\tfrac12,\tfrac12,\tfrac12$ proves the constant for all these step sizes, in every
     dimension. You can check it without any machine.
@@ -824,7 +736,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     step_of_run = mo.ui.slider(
         steps=[0.25, 0.5, 0.75, 1.0, 1.25, 1.4, 1.6, 1.75, 1.9], value=1.0, label=r"step size $\gamma$", show_value=True
     )
@@ -833,7 +745,7 @@ def _(mo):
 
 
 @app.cell
-def _(Rational, descent, np, tight):
+def _(descent):
     def coordinates(instance):
         """Vectors with the Gram matrix of an instance, by name; the first coordinate is the main one."""
         sizes, directions = np.linalg.eigh(np.array(instance.gram, dtype=float))
@@ -852,18 +764,7 @@ def _(Rational, descent, np, tight):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLACK,
-    BLUE,
-    GREY,
-    RED,
-    drawn,
-    line_of_step,
-    mo,
-    np,
-    smallest,
-    step_of_run,
-):
+def _(line_of_step, smallest, step_of_run):
     _data, _sizes = line_of_step(step_of_run.value)
 
     def _draw(axis):
@@ -917,7 +818,7 @@ def worst_kink(gamma):
 
 
 @app.cell(hide_code=True)
-def _(check, minimize_scalar):
+def _():
     def _after_step(tau, gamma):
         x = 1 - gamma * min(1.0, tau)
         return x**2 / 2 if abs(x) <= tau else tau * abs(x) - tau**2 / 2
@@ -939,7 +840,7 @@ def _(check, minimize_scalar):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Proof and function belong together. The worst function makes the two squares of Exercise 12.5 zero, and each condition
     with a positive multiplier an equality. So a guess of the function tells you which conditions to use, and the conditions
@@ -965,16 +866,7 @@ def _(mo):
 
 
 @app.cell
-def _(
-    Fraction,
-    Oracle,
-    FunctionClass,
-    NOTHING,
-    Programme,
-    h_max,
-    tight,
-    vector,
-):
+def _(h_max):
     smooth_and_convex = FunctionClass(L=Fraction(1), mu=Fraction(0))
 
     def lemma_6(G, eta=h_max / 2):
@@ -994,7 +886,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(by_gap, ends, mo):
+def _(by_gap, ends):
     mo.md(
         "| factor of the gap $G$ | best constant, at least | at most |\n|:---|---:|---:|\n"
         + "\n".join(f"| {G} | {' | '.join(ends(found))} |" for G, found in by_gap.items())
@@ -1021,7 +913,7 @@ def lemma_constant(G):
 
 
 @app.cell(hide_code=True)
-def _(Fraction, check, lemma_6, tight):
+def _(lemma_6):
     answer_7 = check(
         "12.7",
         lemma_constant,
@@ -1035,7 +927,7 @@ def _(Fraction, check, lemma_6, tight):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### The recursion
 
@@ -1050,20 +942,7 @@ def _(mo):
 
 
 @app.cell
-def _(
-    LEMMA,
-    RECURSION,
-    case_of,
-    catalogue,
-    coefficient,
-    coordinates,
-    h_max,
-    np,
-    of_lemma,
-    of_recursion,
-    permutations,
-    smallest,
-):
+def _(LEMMA, RECURSION, case_of, coefficient, coordinates, h_max, of_lemma, of_recursion, smallest):
     def clients_of(case, found):
         """The two clients of an instance as functions of numbers, and its point x."""
         at = coordinates(found.instance)
@@ -1111,7 +990,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(LEMMA, RECURSION, built, coefficient, ends, mo, of_lemma, of_recursion):
+def _(LEMMA, RECURSION, built, coefficient, ends, of_lemma, of_recursion):
     mo.md(
         "| | the instance needs | the round on its two functions needs | a proof allows |\n|:---|---:|---:|---:|\n"
         + "\n".join(
@@ -1129,7 +1008,7 @@ def _(LEMMA, RECURSION, built, coefficient, ends, mo, of_lemma, of_recursion):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, built, drawn, h_max, mo, np):
+def _(built, h_max):
     _clients, _x, _data, _ = built["(41)"]
     _s = _data[0][0][2]
     _zeta = float(np.linalg.norm(_s))
@@ -1179,7 +1058,7 @@ def _(BLUE, ORANGE, built, drawn, h_max, mo, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ### Two functions on paper
 
@@ -1197,7 +1076,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     half_width = mo.ui.slider(
         0.0, 1.0, 0.05, value=0.2, label=r"half-width $w$, in units of $\eta\zeta$", show_value=True
     )
@@ -1213,7 +1092,7 @@ def _(mo):
 
 
 @app.cell
-def _(RECURSION, coefficient, np, ratio_of_run):
+def _(RECURSION, coefficient, ratio_of_run):
     def wedge(w, R, eta):
         """The two clients for L = zeta = 1, as functions of numbers, and the start; w and R in units of eta."""
         tilt = np.array([-w / R, 1.0]) / np.hypot(w / R, 1.0)
@@ -1239,29 +1118,7 @@ def _(RECURSION, coefficient, np, ratio_of_run):
 
 
 @app.cell(hide_code=True)
-def _(
-    BLACK,
-    BLUE,
-    Fraction,
-    GREY,
-    ORANGE,
-    RECURSION,
-    RED,
-    SKY,
-    both_orders,
-    coefficient,
-    distance_R,
-    drawn,
-    ends,
-    half_width,
-    mo,
-    needed_by_wedge,
-    np,
-    programme_of,
-    step_h,
-    tight,
-    wedge,
-):
+def _(RECURSION, both_orders, coefficient, distance_R, ends, half_width, needed_by_wedge, programme_of, step_h, wedge):
     _h, _w, _R = step_h.value, half_width.value, distance_R.value
     _clients, _x = wedge(_w, _R, _h / 2)
     _paths = both_orders(_clients, _x, _h / 2)
@@ -1320,7 +1177,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 12.8.** The best half-width for $R\to\infty$, in units of $\eta\zeta$, as a function of $h=L\tilde\eta$. (With
     $\delta=L(\eta\zeta-w)$ the round adds $(2\eta\delta\,w+\eta^2\delta^2)/(1+w^2/R^2)$ to $\|x\|^2$: the first part along
@@ -1339,7 +1196,7 @@ def best_half_width(h):
 
 
 @app.cell(hide_code=True)
-def _(check, minimize_scalar, needed_by_wedge):
+def _(needed_by_wedge):
     def _worst(h):
         found = minimize_scalar(
             lambda w: -needed_by_wedge(w, 1000.0, h), bounds=(0, 1), method="bounded", options={"xatol": 1e-7}
@@ -1359,7 +1216,7 @@ def _(check, minimize_scalar, needed_by_wedge):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Set $w$ to your answer: the curve reaches the dashed line, but only in the limit $R\to\infty$. So the best constant is a
     supremum that no function attains. A very long vector in the instance is a sign of it.
@@ -1373,7 +1230,7 @@ def _(mo):
 
 
 @app.cell
-def _(Fraction, RECURSION, programme_of, tight):
+def _(RECURSION, programme_of):
     by_step = {
         h: tight(programme_of(RECURSION, "heterogeneity", eta_tilde=h))
         for h in map(Fraction, ("1/6", "1/3", "1/2", "1", "3/2", "2"))
@@ -1382,7 +1239,7 @@ def _(Fraction, RECURSION, programme_of, tight):
 
 
 @app.cell(hide_code=True)
-def _(BLUE, RECURSION, by_step, coefficient, drawn, ends, mo, np):
+def _(RECURSION, by_step, coefficient, ends):
     _factor = float(coefficient(RECURSION, "heterogeneity"))
 
     def _draw(axes):
@@ -1422,7 +1279,7 @@ def recursion_constant(h):
 
 
 @app.cell(hide_code=True)
-def _(Fraction, RECURSION, check, coefficient, programme_of, tight):
+def _(RECURSION, coefficient, programme_of):
     def _measured(h):
         found = tight(programme_of(RECURSION, "heterogeneity", eta_tilde=Fraction(h).limit_denominator(100)))
         return float(coefficient(RECURSION, "heterogeneity")) * float(found.lower + found.upper) / 2
@@ -1440,7 +1297,7 @@ def _(Fraction, RECURSION, check, coefficient, programme_of, tight):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     A guess is no theorem. Only the brackets at these step sizes are proved. From below one line is enough for all $h$: put
     your half-width into the sum of Exercise 12.8. From above, we need multipliers with a *symbol* for the step size. As
@@ -1451,16 +1308,7 @@ def _(mo):
 
 
 @app.cell
-def _(
-    RECURSION,
-    case_of,
-    h_max,
-    permutations,
-    programme_of,
-    replace,
-    tight,
-    vector,
-):
+def _(RECURSION, case_of, h_max, programme_of):
     def only_with_star(programme, clients):
         """The programme without the conditions between x and y."""
         between = {f"f{c.name}: {i}, {j}" for c in clients for i, j in ((1, 2), (2, 1))}
@@ -1484,7 +1332,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(RECURSION, coefficient, ends, four_each, in_eta, mo):
+def _(RECURSION, coefficient, ends, four_each, in_eta):
     mo.md(
         "| condition | multiplier / $\\eta$ |\n|:---|---:|\n"
         + "\n".join(f"| {name} | {value:.3f} |" for name, value in in_eta.items())
@@ -1501,7 +1349,7 @@ def _(RECURSION, coefficient, ends, four_each, in_eta, mo):
 
 
 @app.cell
-def _(sympy):
+def _():
     eta, b = sympy.symbols("eta b", positive=True)
     # student: of_x_and_star = ...  # your turn: an expression in eta and b
     # solution
@@ -1511,7 +1359,7 @@ def _(sympy):
 
 
 @app.cell(hide_code=True)
-def _(Point, b, check, eta, of_x_and_star, smooth_convex, sympy):
+def _(b, eta, of_x_and_star):
     def rest_of_round(multiplier):
         """Right side - left side of (41) with progress b and c = 1/(8 - 2h), less multipliers times conditions; L = 1."""
         x, s, zeta2 = sympy.symbols("x s zeta2", real=True)
@@ -1546,7 +1394,7 @@ def _(Point, b, check, eta, of_x_and_star, smooth_convex, sympy):
 
 
 @app.cell(hide_code=True)
-def _(b, eta, fitting, implied, rest_of_round, sympy):
+def _(b, eta, fitting, rest_of_round):
     # The rest, with the multiplier that fits, is a sum of four squares
     left_of_round, _, (_s, _a, _a_y, _p, _p_y) = rest_of_round(fitting)
     squares = [
@@ -1571,7 +1419,7 @@ def _(b, eta, fitting, implied, rest_of_round, sympy):
 
 
 @app.cell(hide_code=True)
-def _(Status, Verdict, mo, not_negative, reached, same, told):
+def _(not_negative, reached, same):
     mo.vstack(
         [
             told(
@@ -1600,16 +1448,7 @@ def _(Status, Verdict, mo, not_negative, reached, same, told):
 
 
 @app.cell
-def _(
-    Fraction,
-    RECURSION,
-    Rational,
-    Unbounded,
-    at_most,
-    coefficient,
-    programme_of,
-    tight,
-):
+def _(RECURSION, coefficient, programme_of):
     def with_progress(b):
         """(41) for mu = 0 with another progress."""
         own = {t.name: t.value for t in RECURSION.claim.terms}
@@ -1630,7 +1469,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(BLUE, ORANGE, RECURSION, by_progress, coefficient, drawn, mo):
+def _(RECURSION, by_progress, coefficient):
     _factor = coefficient(RECURSION, "heterogeneity")
     _there = {float(b): float(_factor) * float(f.lower + f.upper) / 2 for b, f in by_progress.items() if f is not None}
 
@@ -1667,14 +1506,14 @@ def _(BLUE, ORANGE, RECURSION, by_progress, coefficient, drawn, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     contraction_a = mo.ui.slider(0.5, 2.0, 0.125, value=0.5, label="contraction $a$", show_value=True)
     contraction_a
     return (contraction_a,)
 
 
 @app.cell
-def _(ALL, Rational, at_most, best, case_of, catalogue, searches):
+def _(case_of):
     STRONG = catalogue.find("sfl.eq41")
 
     def contracting(a):
@@ -1693,7 +1532,7 @@ def _(ALL, Rational, at_most, best, case_of, catalogue, searches):
 
 
 @app.cell(hide_code=True)
-def _(Status, Verdict, contraction_a, judged, told):
+def _(contraction_a, judged):
     _found = judged(contraction_a.value)
     _status = Status.TESTED if _found.proves else Status.REFUTED if _found.refutes else Status.OPEN
     told(
@@ -1707,7 +1546,7 @@ def _(Status, Verdict, contraction_a, judged, told):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     $\tfrac32$ holds, and 2 does not. **Exercise 12.11.** Find the largest $a$, as a function of $\mu$ and $\tilde\eta$ (for
     $L=1$). A run gives a formula: both clients have $F_m(x)=\tfrac\mu2x^2$. The check computes the best contraction over
@@ -1726,7 +1565,7 @@ def largest_contraction(mu, eta_tilde):
 
 
 @app.cell(hide_code=True)
-def _(Fraction, STRONG, check, programme_of, tight):
+def _(STRONG, programme_of):
     def _measured(mu, eta_tilde):
         mu, eta_tilde = (Fraction(v).limit_denominator(100) for v in (mu, eta_tilde))
         found = tight(programme_of(STRONG, "contraction", mu=mu, eta_tilde=eta_tilde))
@@ -1746,7 +1585,7 @@ def _(Fraction, STRONG, check, programme_of, tight):
 
 
 @app.cell(hide_code=True)
-def _(RECURSION, coefficient, ends, mo, programme_of, tight):
+def _(RECURSION, coefficient, ends, programme_of):
     _factor = coefficient(RECURSION, "heterogeneity")
     _others = (
         ("$M=2$, $K=1$", {}),
@@ -1788,7 +1627,7 @@ def _(RECURSION, coefficient, ends, mo, programme_of, tight):
 
 
 @app.cell(hide_code=True)
-def _(RECURSION, choice, coefficient, ends, mo, of_recursion):
+def _(RECURSION, coefficient, ends, of_recursion):
     question_12 = choice(
         rf"**Exercise 12.12.** For $M=2$, $K=1$, $L\tilde\eta=\tfrac16$ and $b=\tfrac13$ the best constant in (41) is {ends(of_recursion, coefficient(RECURSION, 'heterogeneity'), 3)[0]}, up to rounding. What follows?",
         [
@@ -1805,7 +1644,7 @@ def _(RECURSION, choice, coefficient, ends, mo, of_recursion):
 
 
 @app.cell(hide_code=True)
-def _(check, question_12):
+def _(question_12):
     answer_12 = check(
         "12.12",
         question_12.value,
@@ -1817,7 +1656,7 @@ def _(check, question_12):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -1841,7 +1680,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(ALL, Fraction, cases_at, catalogue, every_record, searches, tight, worst_cases):
+def _():
     MESSAGES = catalogue.find("fedcom.lemmaD1.corrected")
     of_fedcom, numbers = worst_cases.rounds("fedcom"), {"tau": 1, "L": 1, "q": 1, "eta": Fraction(1, 2), "sigma": 0}
     # on record, and checked again here: the factor, its multipliers, and instances, all rational functions of M
@@ -1857,7 +1696,7 @@ def _(ALL, Fraction, cases_at, catalogue, every_record, searches, tight, worst_c
 
 
 @app.cell(hide_code=True)
-def _(ends, every_M, mo, symmetry, whole):
+def _(ends, every_M, whole):
     _rows = "\n".join(
         f"| {M} | {' | '.join(ends(whole(M)))} | {float(symmetry.value(every_M.proved, M)):.5f} |" for M in (2, 3, 4)
     )
@@ -1877,7 +1716,7 @@ def _(ends, every_M, mo, symmetry, whole):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 12.13.** Prove it by hand, for all $L\eta$ and $q$: how large can $\mathbb E\|\frac1M\sum_m(g+e_m)\|^2$ be, as a
     multiple of $\|g\|^2$? Divide it by the coefficient in Lemma D.1 for $\tau=1$.
@@ -1894,7 +1733,7 @@ def best_factor(M, q, L_eta):
 
 
 @app.cell(hide_code=True)
-def _(check, every_M, symmetry):
+def _(every_M):
     answer_13 = check(
         "12.13",
         lambda M: best_factor(M, 1, 0.5),
@@ -1907,7 +1746,7 @@ def _(check, every_M, symmetry):
 
 
 @app.cell(hide_code=True)
-def _(Fraction, every_record, mo, symmetry, worst_cases):
+def _():
     def _row(R):
         """Printed, sharper, needed and proved constants before D^2 in Theorem 2, from the record, which is checked again."""
         entry = f"sfl.thm2.general_convex K=1 R={R} L=1 sigma=0 eta_tilde=1/6"
@@ -1944,7 +1783,7 @@ def _(Fraction, every_record, mo, symmetry, worst_cases):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **To take away.** (1) The interpolation conditions are all that is true about finitely many points of a smooth convex
     function. (2) The worst case of a few steps is a semidefinite programme in a Gram matrix. (3) Its solution is a worst
@@ -1972,7 +1811,6 @@ def _(
     answer_7,
     answer_8,
     answer_9,
-    mo,
 ):
     answers = [
         answer_1,

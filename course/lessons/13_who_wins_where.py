@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="13. Who wins where?")
 
 
-@app.cell
-def _():
+with app.setup:
     import marimo as mo
     import numpy as np
 
@@ -16,30 +15,9 @@ def _():
     from fedtheory.simulations.algorithms.minibatch import MinibatchSGD
     from fedtheory.simulations.problems.quadratic import Quadratic
 
-    return (
-        Budget,
-        METHODS,
-        MinibatchSGD,
-        Quadratic,
-        MapPoint,
-        check,
-        choice,
-        drawn,
-        expectation,
-        winners,
-        gaps_at,
-        mo,
-        np,
-        predicted,
-        smallest_gaps,
-        statement,
-        after,
-        how_to_answer,
-    )
-
 
 @app.cell(hide_code=True)
-def _(mo, how_to_answer):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -59,7 +37,7 @@ def _(mo, how_to_answer):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## One family of problems
 
@@ -74,7 +52,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     pick_kappa = mo.ui.slider(steps=[2, 5, 10, 30], value=2, label=r"$\kappa$", show_value=True)
     pick_zeta = mo.ui.slider(steps=[0.03, 0.1, 0.3, 1, 3], value=1, label=r"$\zeta_*$", show_value=True)
     pick_delta = mo.ui.slider(steps=[0, 0.2, 0.4, 0.6, 0.8], value=0.4, label=r"$\delta$", show_value=True)
@@ -86,7 +64,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(METHODS, MapPoint, drawn, gaps_at, mo, np, pick_K, pick_R, pick_delta, pick_kappa, pick_sigma, pick_zeta):
+def _(pick_K, pick_R, pick_delta, pick_kappa, pick_sigma, pick_zeta):
     chosen = MapPoint(pick_kappa.value, pick_zeta.value, pick_delta.value, pick_sigma.value, pick_K.value)
     _eta = 2.0 ** np.arange(-9.0, 2.5, 0.5)
 
@@ -111,7 +89,7 @@ def _(METHODS, MapPoint, drawn, gaps_at, mo, np, pick_K, pick_R, pick_delta, pic
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 13.1.** The effective step size of SFL, as a function of the clients $M$, the local steps $K$ and the learning
     rate $\eta$.
@@ -129,7 +107,7 @@ def effective(M, K, eta):
 
 
 @app.cell(hide_code=True)
-def _(METHODS, check, np):
+def _():
     def _theirs(M, K, eta):
         # the method divides the effective step size by M K; M = 4 on this family
         return eta / float(METHODS["SFL"].build(K, np.array([eta])).eta[0]) * eta
@@ -146,7 +124,7 @@ def _(METHODS, check, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Where the floor comes from
 
@@ -170,7 +148,7 @@ def gap_of_minibatch(h, eta, sigma, M, K, R):
 
 
 @app.cell(hide_code=True)
-def _(MinibatchSGD, Quadratic, check, expectation, np):
+def _():
     def _exact(h, eta, sigma, M, K, R):
         problem = Quadratic(np.full((M, 1, 1), float(h)), np.zeros((M, 1)), sigma)
         return expectation(problem, MinibatchSGD(K, eta), rounds=R, x0=1.0, record=("gap",), at=[R]).gap.item()
@@ -187,7 +165,7 @@ def _(MinibatchSGD, Quadratic, check, expectation, np):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     The floor of this formula is about $\eta\sigma^2/(4MK)$, whatever $h$ is. A smaller step size lowers the floor and slows the
     first term. So the best step size balances the two, and after $R$ rounds the noise leaves about $\sigma^2\log R/(MKR)$. All
@@ -201,7 +179,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_3 = choice(
         "**Exercise 13.3.** For which method does it not change the gap?",
         ["PFL", "SFL", "minibatch SGD"],
@@ -214,7 +192,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Budget, MapPoint, check, np, question_3, smallest_gaps):
+def _(question_3):
     _names = {"PFL": "PFL", "SFL": "SFL", "minibatch SGD": "Minibatch SGD"}
 
     def _changes(name):
@@ -233,7 +211,7 @@ def _(Budget, MapPoint, check, np, question_3, smallest_gaps):
 
 
 @app.cell(hide_code=True)
-def _(Budget, METHODS, chosen, mo, np, pick_R, predicted, smallest_gaps, winners):
+def _(chosen, pick_R):
     import pandas as pd
 
     budgets = (Budget(pick_R.value), Budget(pick_R.value, in_bits=True))
@@ -279,7 +257,7 @@ def _(Budget, METHODS, chosen, mo, np, pick_R, predicted, smallest_gaps, winners
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     A budget in *bits* gives cheap messages more rounds. The budget here is what a client of PFL sends: 16 numbers of 32 bits a
     round. FedCOMGATE sends 4 of 16 coordinates, FedBCGD a block of 8, SCAFFOLD 32 numbers, FedBAT a bit for each weight and a
@@ -299,7 +277,7 @@ def rounds_for_bits(R, bits):
 
 
 @app.cell(hide_code=True)
-def _(Budget, METHODS, MapPoint, check):
+def _():
     _by_bits = {int(m.build(8, 1.0).uplink_bits(MapPoint().problem)): m for m in METHODS.values()}
     answer_4 = check(
         "13.4",
@@ -313,7 +291,7 @@ def _(Budget, METHODS, MapPoint, check):
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -343,7 +321,7 @@ def rounds_needed(L, mu):
 
 
 @app.cell(hide_code=True)
-def _(check):
+def _():
     from fedtheory.bounds.evaluation import ConditionViolated
     from fedtheory.bounds.tuning import tune
 
@@ -369,7 +347,7 @@ def _(check):
 
 
 @app.cell(hide_code=True)
-def _(Budget, MapPoint, mo, predicted, smallest_gaps):
+def _():
     at_hand, long_budget = MapPoint(kappa=2.0, delta=0.0, zeta=0.1, sigma=0.1), Budget(200)
     slack = {
         name: predicted(name, at_hand, long_budget) / smallest_gaps(name, at_hand, (long_budget,))[0]
@@ -384,7 +362,7 @@ def _(Budget, MapPoint, mo, predicted, smallest_gaps):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Each theorem loses another factor. Reasons are the largest step size that the proof allows ($1/(6L)$ here, $1/(32\beta)$ there),
     the constants before the terms, and the left side: an average of the iterates, or the last one. These are properties of the
@@ -411,7 +389,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, loosest, slack):
+def _(loosest, slack):
     answer_6 = check(
         "13.6",
         loosest,
@@ -423,7 +401,7 @@ def _(check, loosest, slack):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_7 = choice(
         "**Exercise 13.7.** Two methods have the bounds $A$ and $B$ at the same budget, $A<B$. What follows for their gaps on "
         "your problem?",
@@ -441,7 +419,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(Budget, MapPoint, check, np, predicted, question_7, smallest_gaps, winners):
+def _(question_7):
     import pandas as _pd
 
     def _order(setting, budget):
@@ -465,7 +443,7 @@ def _(Budget, MapPoint, check, np, predicted, question_7, smallest_gaps, winners
 
 
 @app.cell(hide_code=True)
-def _(after, answer_7, mo):
+def _(answer_7):
     mo.vstack(
         [
             after(
@@ -488,7 +466,7 @@ def _(after, answer_7, mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

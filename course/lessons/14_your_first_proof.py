@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="14. Your first proof")
 
 
-@app.cell
-def _():
+with app.setup:
     import re
     from dataclasses import dataclass
     from functools import partial
@@ -46,52 +45,9 @@ def _():
     from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
     from fedtheory.simulations.algorithms.sfl import PFL
 
-    return (
-        Delta,
-        K,
-        L,
-        LocalSteps,
-        M,
-        PFL,
-        R,
-        Rational,
-        after,
-        bounded_below,
-        check,
-        choice,
-        contract,
-        convex,
-        count,
-        dataclass,
-        dist2,
-        drift,
-        escape,
-        eta,
-        everyone,
-        ft,
-        gap,
-        grad_sq,
-        h,
-        how_to_answer,
-        jensen,
-        mo,
-        mu,
-        noise,
-        paper,
-        partial,
-        polyak,
-        re,
-        sigma,
-        smooth,
-        strongly_convex_mean,
-        sympy,
-        to_clients,
-        young,
-    )
-
 
 @app.cell(hide_code=True)
-def _(how_to_answer, mo):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -117,7 +73,7 @@ def _(how_to_answer, mo):
 
 
 @app.cell(hide_code=True)
-def _(escape, ft, mo, re, sympy):
+def _():
     def box(found):
         """What a check says, as it prints it; green for proved, red for refuted."""
         text = repr(found)
@@ -169,7 +125,7 @@ def _(escape, ft, mo, re, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## A sentence, and an inequality
 
@@ -181,7 +137,7 @@ def _(mo):
 
 
 @app.cell
-def _(box, ft):
+def _(box):
     x, y = ft.points("x y")
     f = ft.function("f", smooth="L", convex=True)
 
@@ -191,7 +147,7 @@ def _(box, ft):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     *proved* means: for all points, all functions of the class, in every dimension. The second line is the proof. The difference of
     the two sides is a sum of known inequalities, each times a number $\ge0$, and of squares.
@@ -202,13 +158,13 @@ def _(mo):
 
 
 @app.cell
-def _(box, bregman, f, ft, x, y):
+def _(box, bregman, f, x, y):
     box(ft.check(bregman >= (f.grad(x) - f.grad(y)).norm2 / f.L))
     return
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     *refuted* comes with a witness: a function and two points. Put them into both sides, and you see that the inequality fails.
     You need no trust in the program.
@@ -231,7 +187,7 @@ def _(f, x, y):
 
 
 @app.cell(hide_code=True)
-def _(ask, check, claim, f, ft, mo, x, y):
+def _(ask, claim, f, x, y):
     def _which():
         """Whether it is the sentence, or another one; the sentence times L will do."""
         if claim is ... or claim is None:
@@ -256,7 +212,7 @@ def _(ask, check, claim, f, ft, mo, x, y):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## The best constant, by trial
 
@@ -281,7 +237,7 @@ def _(f, x):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     pick_a = mo.ui.slider(steps=[0.25, 0.5, 1.0], value=1.0, label="$a$", show_value=True)
     pick_c = mo.ui.slider(1, 60, 1, value=30, label="$c$ in sixtieths", show_value=True)
     mo.hstack([pick_a, pick_c], justify="start", wrap=True)
@@ -289,7 +245,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(Rational, after_one_step, ask, mo, pick_a, pick_c, sympy):
+def _(after_one_step, ask, pick_a, pick_c):
     _c = Rational(pick_c.value, 60)
     mo.vstack(
         [
@@ -301,7 +257,7 @@ def _(Rational, after_one_step, ask, mo, pick_a, pick_c, sympy):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **Exercise 14.2.** Find the best $c$ for the three $a$ of the slider. Then guess it as a function of $a$. The check bisects
     with `ft.check`, and allows 1 %.
@@ -321,7 +277,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Rational, after_one_step, best_constant, check, ft):
+def _(after_one_step, best_constant):
     def _bisection(a):
         low, high = Rational(0), Rational(1)
         for _ in range(9):
@@ -343,7 +299,7 @@ def _(Rational, after_one_step, best_constant, check, ft):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_2, ask, after_one_step, Rational, mo):
+def _(answer_2, ask, after_one_step):
     _below = Rational(33, 200)
     mo.vstack(
         [
@@ -362,7 +318,7 @@ def _(after, answer_2, ask, after_one_step, Rational, mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
@@ -376,7 +332,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## A lemma about a round
 
@@ -394,7 +350,7 @@ def _(mo):
 
 
 @app.cell
-def _(LocalSteps, dataclass, everyone, to_clients):
+def _():
     @dataclass(frozen=True)
     class SGD(LocalSteps):
         """x = x - eta times the mean of the clients' stochastic gradients."""
@@ -408,7 +364,7 @@ def _(LocalSteps, dataclass, everyone, to_clients):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Then the paper. Each part of the sentence has its place: `claim`, `when` (conditions), `given` (assumptions). `by` is the
     proof, as a list: what one has to *use*, in any order. The machine finds how often each is used, and with which factor.
@@ -428,7 +384,7 @@ def _(mo):
 
 
 @app.cell
-def _(K, L, M, SGD, bounded_below, box, eta, gap, grad_sq, noise, paper, partial, sigma, smooth):
+def _(SGD, box):
     p = paper("first", "My first paper", step=K * eta)
     p.algorithm(partial(SGD, K=1))
     p.lemma(
@@ -442,7 +398,7 @@ def _(K, L, M, SGD, bounded_below, box, eta, gap, grad_sq, noise, paper, partial
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     *proved* here means: for all functions, all clients, in every dimension. The form of the round comes from the code, run for up
     to three clients. The same report has searched for counter-examples. If you had forgotten the proof, the verdict would be
@@ -461,7 +417,7 @@ def _(mo):
 
 
 @app.cell
-def _(M, convex, dist2, eta, gap, L, noise, sigma, smooth):
+def _():
     def lemma_2(p):
         # student: return ...  # your turn: p.lemma(CLAIM, when=CONDITION, given=[...], by=[...])
         # solution
@@ -477,7 +433,7 @@ def _(M, convex, dist2, eta, gap, L, noise, sigma, smooth):
 
 
 @app.cell(hide_code=True)
-def _(K, count, eta, paper):
+def _():
     _number = count(1)
 
     def paper_on(algorithm):
@@ -504,7 +460,7 @@ def _(K, count, eta, paper):
 
 
 @app.cell(hide_code=True)
-def _(L, M, SGD, attempt, box, check, dist2, eta, gap, lemma_2, mo, partial, sigma, sympy):
+def _(SGD, attempt, box, lemma_2):
     _attempt = attempt(lemma_2, partial(SGD, K=1))
 
     def _verdict():
@@ -535,7 +491,7 @@ def _(L, M, SGD, attempt, box, check, dist2, eta, gap, lemma_2, mo, partial, sig
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## A list that does not close
 
@@ -545,7 +501,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(bounded_below, mo, noise, smooth):
+def _():
     lists = {
         "smooth, noise.independent": [smooth, noise.independent],
         "noise.independent": [noise.independent],
@@ -564,24 +520,7 @@ def _(bounded_below, mo, noise, smooth):
 
 
 @app.cell(hide_code=True)
-def _(
-    L,
-    M,
-    SGD,
-    box,
-    eta,
-    gap,
-    givens,
-    grad_sq,
-    left_over,
-    lists,
-    mo,
-    paper_on,
-    partial,
-    pick_given,
-    pick_list,
-    sigma,
-):
+def _(SGD, box, givens, left_over, lists, paper_on, pick_given, pick_list):
     _made = paper_on(partial(SGD, K=1))
     _made.lemma(
         gap.next <= gap - eta / 2 * grad_sq + L * eta**2 * sigma**2 / (2 * M),
@@ -595,7 +534,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Read it as a bill. The claim is on one side, what the list pays is on the other, and the table has the rest.
 
@@ -617,7 +556,7 @@ def _(mo):
 
 
 @app.cell
-def _(LocalSteps, dataclass, everyone, to_clients):
+def _():
     @dataclass(frozen=True)
     class FedAnchor(LocalSteps):
         """y = y - eta (g_m(y) - grad F_m(x) + grad F(x)), K times; then the mean."""
@@ -635,7 +574,7 @@ def _(LocalSteps, dataclass, everyone, to_clients):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     With $\tilde\eta=K\eta$ (`h`) its lemma is:
 
@@ -648,7 +587,7 @@ def _(mo):
 
 
 @app.cell
-def _(FedAnchor, K, L, Rational, box, drift, grad_sq, h, left_over, mo, noise, paper_on, sigma, smooth):
+def _(FedAnchor, box, left_over, paper_on):
     def lemma_3(algorithm, by, b=6, when=h <= 1 / (3 * L)):
         """The report on Lemma 3 of an algorithm, with a proof, and b in place of the second 6."""
         made, number = paper_on(algorithm), Rational(str(b))
@@ -662,7 +601,7 @@ def _(FedAnchor, K, L, Rational, box, drift, grad_sq, h, left_over, mo, noise, p
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Here $k$ is the number of steps so far, and $\sum_j$ is a sum over them. A local point is $x$ minus a sum of $k$ vectors.
 
@@ -673,7 +612,7 @@ def _(mo):
 
 
 @app.cell
-def _(jensen, noise, smooth):
+def _():
     # student: full_list = ...  # your turn: a list
     # solution
     full_list = [smooth, noise, jensen]
@@ -682,7 +621,7 @@ def _(jensen, noise, smooth):
 
 
 @app.cell(hide_code=True)
-def _(FedAnchor, box, check, ledger_of, lemma_3, left_over, mo, full_list):
+def _(FedAnchor, box, ledger_of, lemma_3, left_over, full_list):
     try:
         report_4 = ... if full_list is ... or full_list is None else lemma_3(FedAnchor, full_list)
     except Exception as _error:  # whatever is in the list, the lesson goes on
@@ -710,7 +649,7 @@ def _(FedAnchor, box, check, ledger_of, lemma_3, left_over, mo, full_list):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_4, mo):
+def _(answer_4):
     mo.vstack(
         [
             after(
@@ -732,7 +671,7 @@ def _(after, answer_4, mo):
 
 
 @app.cell
-def _(PFL, box, left_over, lemma_3, mo, full_list):
+def _(box, left_over, lemma_3, full_list):
     if full_list is ... or full_list is None:
         transfer = mo.md("*Comes after Exercise 14.4: it uses your list.*")
     else:
@@ -746,7 +685,7 @@ def _(PFL, box, left_over, lemma_3, mo, full_list):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_5 = choice(
         "**Exercise 14.5.** What repairs this lemma?",
         [
@@ -763,7 +702,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(L, PFL, check, h, jensen, lemma_3, noise, question_5, smooth, young):
+def _(lemma_3, question_5):
     _tried = {
         "a smaller step size, a tenth of what it is": lemma_3(PFL, [smooth, noise, jensen], when=h <= 1 / (30 * L)),
         "independent noise, and young(2), in the list": lemma_3(PFL, [smooth, noise.independent, jensen, young(2)]),
@@ -780,7 +719,7 @@ def _(L, PFL, check, h, jensen, lemma_3, noise, question_5, smooth, young):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_5, mo):
+def _(answer_5):
     mo.vstack(
         [
             after(
@@ -817,7 +756,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(FedAnchor, box, check, false_b, jensen, ledger_of, lemma_3, mo, noise, smooth, unproved_b):
+def _(FedAnchor, box, false_b, ledger_of, lemma_3, unproved_b):
     def _tried(b):
         """The report with this number, what it raises, or `...`."""
         if b is ... or b is None:
@@ -852,7 +791,7 @@ def _(FedAnchor, box, check, false_b, jensen, ledger_of, lemma_3, mo, noise, smo
 
 
 @app.cell(hide_code=True)
-def _(after, answer_6, mo):
+def _(answer_6):
     mo.vstack(
         [
             after(
@@ -875,27 +814,7 @@ def _(after, answer_6, mo):
 
 
 @app.cell
-def _(
-    Delta,
-    L,
-    M,
-    R,
-    SGD,
-    bounded_below,
-    box,
-    contract,
-    eta,
-    gap,
-    grad_sq,
-    mu,
-    noise,
-    paper_on,
-    partial,
-    polyak,
-    sigma,
-    smooth,
-    strongly_convex_mean,
-):
+def _(SGD, box, paper_on):
     whole = paper_on(partial(SGD, K=1))
     assumptions = [smooth, bounded_below, noise.independent]
     descent = whole.lemma(
@@ -918,7 +837,7 @@ def _(
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **To take away.** (1) A sentence of a paper has a claim, conditions and assumptions; write each in its place. (2) *proved* has a
     certificate, *refuted* has a witness; you can check both by hand. (3) A best constant has both: a proof at it, and a witness
@@ -932,7 +851,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, mo):
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

@@ -4,8 +4,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="15. Read a convergence theorem")
 
 
-@app.cell
-def _():
+with app.setup:
     import marimo as mo
     import numpy as np
 
@@ -17,28 +16,10 @@ def _():
     from fedtheory.theory.properties import Property
 
     shelf()
-    return (
-        ConditionViolated,
-        Property,
-        after,
-        catalogue,
-        check,
-        choice,
-        claim_words,
-        drawn,
-        evaluate,
-        how_to_answer,
-        latex,
-        mo,
-        np,
-        parameters,
-        statement,
-        tune,
-    )
 
 
 @app.cell(hide_code=True)
-def _(how_to_answer, mo):
+def _():
     mo.vstack(
         [
             mo.md(r"""
@@ -62,7 +43,7 @@ def _(how_to_answer, mo):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, claim_words, latex, mo):
+def _():
     THEOREMS = {
         "Local SGD": "khaled.thm",
         "Minibatch SGD": "minibatch.general",
@@ -111,7 +92,7 @@ def _(catalogue, claim_words, latex, mo):
 
 
 @app.cell(hide_code=True)
-def _(THEOREMS, mo, statement):
+def _(THEOREMS):
     mo.vstack(
         [
             mo.md(r"""
@@ -140,7 +121,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(THEOREMS, catalogue, check, evaluate, parameters, to_zero):
+def _(THEOREMS, to_zero):
     def _left(id_):
         at = {
             "eta": 0.01,
@@ -167,7 +148,7 @@ def _(THEOREMS, catalogue, check, evaluate, parameters, to_zero):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     ## Your setting
 
@@ -179,7 +160,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     pick_K = mo.ui.slider(steps=[1, 2, 4, 8, 16, 32], value=4, label="$K$", show_value=True)
     pick_kappa = mo.ui.slider(steps=[2, 5, 10, 30, 100], value=10, label=r"$\kappa$", show_value=True)
     pick_zeta = mo.ui.slider(steps=[0, 0.03, 0.1, 0.3, 1, 3], value=1, label=r"$\zeta_*$", show_value=True)
@@ -191,7 +172,7 @@ def _(mo):
 
 
 @app.cell
-def _(ConditionViolated, Property, THEOREMS, catalogue, parameters, tune):
+def _(THEOREMS):
     def tuned(name, R, K=4, kappa=10.0, zeta=1.0, sigma=0.0, prox=1.0):
         """The theorem at its best step size: its value, as a bound on a gap, and the step size; or why it does not apply."""
         s = catalogue.find(THEOREMS[name])
@@ -223,7 +204,7 @@ def _(ConditionViolated, Property, THEOREMS, catalogue, parameters, tune):
 
 
 @app.cell(hide_code=True)
-def _(THEOREMS, drawn, mo, np, pick_K, pick_R, pick_kappa, pick_prox, pick_sigma, pick_zeta, tuned):
+def _(THEOREMS, pick_K, pick_R, pick_kappa, pick_prox, pick_sigma, pick_zeta, tuned):
     setting = {
         "K": pick_K.value,
         "kappa": pick_kappa.value,
@@ -268,7 +249,7 @@ def _(THEOREMS, drawn, mo, np, pick_K, pick_R, pick_kappa, pick_prox, pick_sigma
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     Move the sliders, and look for a setting where another theorem is the smallest. The theorem of ProxSkip goes away as soon as
     there is noise; its one term, named after $\zeta_*$, has the start in it, too. A large $\kappa$ makes geometric terms slow; $1/R$
@@ -283,7 +264,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(choice, mo):
+def _():
     question_2 = choice(
         "**Exercise 15.2.** Is there a setting at which the bound of local SGD is the smaller one of the two?",
         ["yes, with many local steps", "yes, if the clients are alike", "no, at no setting"],
@@ -296,7 +277,7 @@ def _(choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, question_2):
+def _(question_2):
     import sympy as _sympy
 
     from fedtheory.theory import field as _field
@@ -317,7 +298,7 @@ def _(catalogue, check, question_2):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_2, mo):
+def _(answer_2):
     mo.vstack(
         [
             after(
@@ -353,7 +334,7 @@ def communications(kappa, p, ratio):
 
 
 @app.cell(hide_code=True)
-def _(check, evaluate, np):
+def _():
     def _counted(kappa, p, ratio):
         at = {"eta": 1.0, "L": 1.0, "mu": 1 / kappa, "p": p, "zeta_star": 1.0, "D": 1.0}
         one, two = (float(evaluate("proxskip.mean", R=R, **at).value) for R in (1, 2))
@@ -372,7 +353,7 @@ def _(check, evaluate, np):
 
 
 @app.cell(hide_code=True)
-def _(after, answer_3, drawn, mo, np):
+def _(answer_3):
     def _draw(axis):
         p = np.geomspace(0.01, 1, 200)
         for kappa in (10, 100, 1000):
@@ -413,7 +394,7 @@ def prox_for(mu, zeta, epsilon):
 
 
 @app.cell(hide_code=True)
-def _(check, evaluate):
+def _():
     from scipy.optimize import brentq as _root
 
     def _needed(mu, zeta, epsilon):
@@ -436,7 +417,7 @@ def _(check, evaluate):
 
 
 @app.cell(hide_code=True)
-def _(mo):
+def _():
     mo.md(r"""
     **To take away.** (1) Read a theorem in four steps: what it bounds, assumes, gains, pays. (2) What stays after many rounds is the
     price; look for the letters in it. (3) A round is what the theorem calls so; count messages. (4) An assumption that fails at
@@ -447,7 +428,7 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, mo):
+def _(answer_1, answer_2, answer_3, answer_4):
     answers = [answer_1, answer_2, answer_3, answer_4]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)

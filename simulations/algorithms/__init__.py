@@ -19,8 +19,8 @@ def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
 
     networks  also those that need a network in two parts, the modules' `ON_NETWORKS`
 
-    Where papers give one algorithm with different settings, it is without any.  Raises ValueError for a name that two
-    algorithms have.
+    Where papers give one algorithm with different settings, it is without any.  A name that another algorithm has gets
+    that of its paper before it: mine.SGD.
     """
     return _registry(networks, tuple(plugins.packages()))
 
@@ -28,16 +28,17 @@ def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
 @cache
 def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[..., Algorithm]]:
     ours = [module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"]
-    modules = [importlib.import_module(f"fedtheory.simulations.algorithms.{paper}") for paper in ours]
-    modules += [module for paper in others if (module := plugins.load(paper, "algorithms")) is not None]
+    modules = {paper: importlib.import_module(f"fedtheory.simulations.algorithms.{paper}") for paper in ours}
+    modules |= {paper: module for paper in others if (module := plugins.load(paper, "algorithms")) is not None}
     found: dict[str, Callable[..., Algorithm]] = {}
-    for module in modules:
+    for paper, module in modules.items():
         for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():
             known = found.get(name, build)
             kind, other = (one.func if isinstance(one, partial) else one for one in (build, known))
             if (kind.__module__, kind.__qualname__) != (other.__module__, other.__qualname__):
-                raise ValueError(f"{module.__name__}: {name!r} is another paper's algorithm: expected a new name")
-            found[name] = build if _parts(known) == _parts(build) else kind
+                found[f"{paper}.{name}"] = build
+            else:
+                found[name] = build if _parts(known) == _parts(build) else kind
     return found
 
 

@@ -30,7 +30,6 @@ import sympy
 from sympy.core.relational import Relational
 
 from fedtheory import plugins
-from fedtheory.simulations.algorithms import registry
 from fedtheory.theory import catalogue, field, inequalities
 from fedtheory.theory.concepts import monomial
 from fedtheory.theory.field import *  # noqa: F403
@@ -157,11 +156,6 @@ class OwnPaper(Paper):
         self.algorithms[name or _name_of(claim)] = claim
         self.memory = dict(memory or {})
         _forget()
-        try:
-            registry()
-        except ValueError:  # a name that is taken
-            del self.algorithms[name or _name_of(claim)]
-            raise
         words = Words(f"As its code says: {_function(claim).__doc__ or name}")
         stated = self.statements.get(f"{self.name}.{_name_of(claim)}")
         return stated or self.state("algorithm", words, _name_of(claim), place, **about)

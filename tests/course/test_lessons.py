@@ -285,7 +285,7 @@ def test_what_tells_an_answer_is_folded_until_it_is_right() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lesson_says_first_how_to_answer(name: str) -> None:
     cells = (LESSONS / name).read_text().split("@app.cell")
-    assert "how_to_answer()" in cells[2] and f"# {int(name[:2])}. " in cells[2]
+    assert "how_to_answer()" in cells[1] and f"# {int(name[:2])}. " in cells[1]
     assert "`marimo edit FILE`" in how_to_answer().text or "marimo edit FILE" in how_to_answer().text
 
 
