@@ -300,6 +300,21 @@ def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[st
     return {name: letters.get("local steps", name) if name in STEPS else name for name in names}
 
 
+def refuse_settings(statement: Statement, algorithm: Callable[..., Algorithm], open_: bool = False) -> None:
+    """Raises ValueError for a number of the statement that is a setting which the algorithm has chosen.
+
+    open_  also for one that it leaves open, where the round is read with its default
+    """
+    chosen = algorithm.keywords if isinstance(algorithm, partial) else {}
+    names = {n for n, value in chosen.items() if not isinstance(value, int)}
+    names |= {n for n in letters_of_settings(algorithm, {}) if n not in (*STEPS, "S")} if open_ else set()
+    if wrong := sorted(names & {s.name for s in statement.symbols}):
+        how = "the round is read with one number for it" if wrong[0] not in chosen else f"it is {chosen[wrong[0]]} here"
+        raise ValueError(
+            f"{wrong[0]} is a setting of the algorithm, and {how}: expected a statement without {wrong[0]}"
+        )
+
+
 def _function(algorithm: Callable[..., Algorithm]) -> Any:
     return algorithm.func if isinstance(algorithm, partial) else algorithm
 

@@ -128,6 +128,7 @@ _quantity("grad_smallest", r"\min_{r\le R}\mathbb{E}\|\nabla F(x_r)\|^2", "small
           "smallest squared gradient", "grad_sq", "smallest")
 drift = _quantity("drift", r"\mathcal{E}_r", "mean squared distance of the clients from x_r in a round", X**2)
 local_sq = _quantity("local_sq", r"\frac1M\sum_m\mathbb{E}\|\nabla F_m(x_r)\|^2", "mean squared gradient of the clients before a round", _GRAD)
+AT_START = frozenset({gap, dist2, grad_sq, local_sq})  # the steps of a round do not change them
 # fmt: on
 
 

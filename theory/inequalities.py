@@ -266,8 +266,9 @@ def question(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] =
     claim = sympy.expand(forms[0].xreplace(stars))
     own_symbols = {s for f, x in at for p in [point(f.symbol, x)] for s in (p.value, p.gradient)}
     every = set().union(
-        claim.free_symbols,  # a constant that cancels in the claim has a number, too
+        claim.free_symbols,  # a constant that cancels, or of a function at one point, has a number, too
         *(one.free_symbols for one in (relation, *given, *known.values(), *when)),
+        *(c.free_symbols for f, _ in at for c in (f.L, f.mu) if c is not None),
     )
     numbers = sorted((s for s in every - own_symbols if not isinstance(s, VectorSymbol | FunctionSymbol)), key=str)
     if wrong := [s for s in numbers if not s.is_nonnegative]:
@@ -624,6 +625,8 @@ def dimensions(asked: FormQuestion) -> dict[sympy.Symbol, int] | None:
     forms += [form for name, form in asked.known.items() if asked.units or name.startswith("given")]
     for form in forms:
         numerator = sympy.fraction(sympy.together(form))[0]
+        if not numerator.free_symbols:
+            continue
         poly = sympy.Poly(numerator, *sorted(numerator.free_symbols, key=str))
         weights = [every.get(s, 0) for s in poly.gens]
         terms = [sum((n * w for n, w in zip(powers, weights, strict=True)), sympy.S.Zero) for powers in poly.monoms()]
@@ -717,7 +720,9 @@ def decided(relation: Any, when: Sequence[Boolean] = (), given: Sequence[Any] = 
     asked = question(relation, when, given)
     if asked.claim == 0:
         return Verdict(Status.PROVED, "both sides are the same")
-    numbers = [at for at in samples(asked) if not _contradictory(asked, at)]
+    sides = sympy.Tuple(*relation.args)
+    numbers = [at for at in samples(asked) if not sides.subs(at).has(sympy.zoo, sympy.nan)]
+    numbers = [at for at in numbers if not _contradictory(asked, at)]
     if not numbers:
         return Verdict(Status.VACUOUS, "no numbers that were tried meet the conditions and what is given")
     for at in numbers:

@@ -369,7 +369,10 @@ def _measured(
 
 @cache
 def _built(build: Callable[..., Algorithm], settings: tuple[tuple[str, int], ...], M: int) -> Algorithm:
-    algorithm = build(eta=1.0, **dict(settings))
+    try:
+        algorithm = build(eta=1.0, **dict(settings))
+    except TypeError as error:
+        raise ValueError(f"{error}: a search expects numbers for all settings but eta and counts") from None
     refuse_coordinates(algorithm, M)
     return algorithm
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction as PlainFraction  # also beside vectors of names
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, permutations, product
 from pathlib import Path
 from traceback import extract_tb
@@ -278,13 +278,31 @@ Noise = Callable[[int, int, int, Any], Any]  # client, turn, step, point -> the 
 Coder = Callable[[Sequence[Any]], Sequence[Any]]  # what the clients compress, turn after turn -> what arrives
 
 
+@dataclass(frozen=True)
+class _Coin:
+    """In place of a number in [0, 1) that the server draws: it is only compared with the chance of the algorithm's coin."""
+
+    number: float
+    chance: Any
+
+    def __lt__(self, chance: Any) -> bool:
+        if chance != self.chance:
+            raise ValueError(
+                f"it compares its coin with {chance}: expected {self.chance}, the setting that `coin` names"
+            )
+        return bool(self.number < chance)
+
+    def __ge__(self, chance: Any) -> bool:
+        return not self < chance
+
+
 class _Turns(NamedTuple):
     """In place of the draws of some clients at a step: their turns, and the step."""
 
     clients: tuple[int, ...] = ()
     turns: tuple[int, ...] = ()
     k: int = 0
-    coin: float | None = None
+    toss: Callable[[int], _Coin | float] | None = None
 
     @property
     def local(self) -> _Turns:
@@ -296,10 +314,10 @@ class _Turns(NamedTuple):
         return self._replace(k=k)
 
     def uniform(self, count: int) -> Array:
-        """The given coin.  Raises ValueError where there is none."""
-        if self.coin is None:
-            raise ValueError("it draws a number: expected a coin")
-        return np.full((1, 1, count), self.coin)
+        """The coin of the server.  Raises ValueError for other numbers."""
+        if self.toss is None or count != 1 or len(self.clients) != 1:
+            raise ValueError("it draws numbers of clients, or several: expected one coin of the server")
+        return np.full((1, 1, 1), self.toss(self.k))
 
     def __getattr__(self, name: str) -> Any:
         raise _not_given(name)
@@ -315,8 +333,9 @@ class _GivenDraws:
     M: int
     clients: Sequence[int]
     round: int | None = None
-    coin: float | None = None
+    coin: _Coin | float | None = None
     turns: dict[int, list[int]] = field(default_factory=dict)  # those of a client, each time that it has asked
+    tossed: set[tuple[int, int]] = field(default_factory=set)  # whose draw the coin is, and at which step
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -340,8 +359,18 @@ class _GivenDraws:
         """
         own = client.ravel().tolist()
         if own and own[0] >= self.M:
-            return _Turns(tuple(one % self.M for one in own), tuple(range(len(own))), coin=self.coin)
+            return _Turns(tuple(one % self.M for one in own), tuple(range(len(own))), toss=partial(self._toss, own[0]))
         return _Turns(tuple(own), tuple(map(self._turn, own)))
+
+    def _toss(self, client: int, k: int) -> _Coin | float:
+        """The coin, the same each time; a second one is refused, as it may show the other side."""
+        self.tossed.add((client, k))
+        if self.coin is None or len(self.tossed) > 1:
+            several = "a number" if self.coin is None else f"{len(self.tossed)} coins"
+            raise ValueError(
+                f"it draws {several}: expected one coin, and `coin`, the name of the setting that is its chance"
+            )
+        return self.coin
 
     def _turn(self, client: int) -> int:
         """The next turn of a client; a client that stands for several equal ones has one for each of them."""
@@ -352,8 +381,13 @@ class _GivenDraws:
         return again
 
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
-        """The draws of a compressor; one that draws must be given, and nobody takes a turn."""
-        return _Turns()
+        """The draws of a compressor; one that draws must be given, and nobody takes a turn.
+
+        Raises ValueError for draws that the clients share.
+        """
+        if shared:
+            raise ValueError("its compressors draw the same for all clients: expected independent draws")
+        return _Turns(tuple(client.ravel().tolist()))
 
     def __getattr__(self, name: str) -> Any:
         raise _not_given(name)
@@ -441,10 +475,15 @@ class _Compressor:
     zero: Any
     apart: bool
     coded: list[tuple[Sequence[Any], Sequence[Any]]] = field(default_factory=list)
+    drawn: set[tuple[int, int]] = field(default_factory=set)  # by which clients, and at which step
     shared: bool = False
 
     def __call__(self, x: Array, draw: _Turns, *_: Any) -> Array:
-        """What arrives of the clients' vectors x (1, 1, S, 1)."""
+        """What arrives of the clients' vectors x (1, 1, S, 1).  Raises ValueError for draws that are used twice."""
+        own = {(client, draw.k) for client in draw.clients}
+        if own & self.drawn:
+            raise ValueError("it compresses twice with the same draws: expected other draws")
+        self.drawn |= own
         messages = _vectors(x, self.zero, self.apart)
         self.coded.append((messages, list(self.coder(messages))))
         return _cells(self.coded[-1][1], self.apart)
@@ -479,7 +518,8 @@ def trace(
     order, noise  of the clients, and at their steps
     memory        before the round, as in `Trace`; nothing before the first
     number        of the round; None: any, and an algorithm that asks for it cannot be traced
-    coin          the number in [0, 1) that the server draws, if it draws one
+    coin          the number in [0, 1) that the server draws, if it draws one; an algorithm with a `coin` may only compare it
+                  with that chance
     coder         in place of the algorithm's compressor
     apart         whether the algorithm looks at single coordinates, as one with blocks does; for vectors in numbers
     weights       of the clients, as in `Trace`
@@ -501,7 +541,9 @@ def trace(
         {name: _cells(value, apart) for name, value in (memory or {}).items()},
     )
     step[0, 0, 0] = eta
-    draws = _GivenDraws(len(functions), order, number, coin)
+    chance = getattr(found, getattr(found, "coin", ""), None)
+    tossed = coin if coin is None or chance is None else _Coin(coin, chance)
+    draws = _GivenDraws(len(functions), order, number, tossed)
     try:
         start = _cells(x, apart)
         end = found.round(problem, start, step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]

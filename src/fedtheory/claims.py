@@ -23,6 +23,7 @@ from typing import Any
 
 import sympy
 from sympy.core.relational import Relational
+from sympy.logic.boolalg import Boolean
 
 from fedtheory import plugins
 from fedtheory.paper import OwnPaper, in_one_line, paper
@@ -94,7 +95,7 @@ def check(claim: Any, when: Any = (), given: Any = (), for_all: str | None = Non
     """
     if for_all not in (None, "M"):
         raise ValueError(f'for_all = {for_all!r}: expected "M", the number of clients')
-    claim, several = exact(claim), [exact(one) for one in ([when] if isinstance(when, Relational) else when)]
+    claim, several = exact(claim), [exact(one) for one in ([when] if isinstance(when, Boolean) else when)]
     if claim in (sympy.true, sympy.false):
         verdict = inequalities.decided(claim)
         return Answer(str(claim), verdict.status, verdict.says)
@@ -105,7 +106,7 @@ def check(claim: Any, when: Any = (), given: Any = (), for_all: str | None = Non
     if for_all and not rounds:
         raise ValueError(f"{told}: expected an inequality about a round, which has clients")
     if not rounds:
-        own = [exact(one) for one in ([given] if isinstance(given, Relational) else given)]
+        own = [exact(one) for one in ([given] if isinstance(given, Boolean) else given)]
         verdict = inequalities.decided(claim, several, own)
         return Answer(told, verdict.status, verdict.says, verdict.witness)
     if len(rounds) > 1:

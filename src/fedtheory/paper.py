@@ -148,8 +148,11 @@ class OwnPaper(Paper):
         if isinstance(claim, get_args(Claim)):
             return self.state("algorithm", claim, name, place, **about)
         kind = _function(claim)
-        if not (isinstance(kind, type) and is_dataclass(kind) and callable(getattr(kind, "round", None))):
-            raise ValueError(f"algorithm {kind!r}: expected a dataclass with a method `round`, or a Listing")
+        lacks = [name for name in ("round", "participants", "symbols") if not callable(getattr(kind, name, None))]
+        if not (isinstance(kind, type) and is_dataclass(kind)) or lacks:
+            says = f", which has no {lacks[0]}" if lacks and isinstance(kind, type) else ""
+            expected = "a dataclass with a method `round`, such as a subclass of LocalSteps, or a Listing"
+            raise ValueError(f"algorithm {kind!r}{says}: expected {expected}")
         known = {"any", "sum 0", "any of the server", *(f"mean of {name}" for name in memory or {})}
         if wrong := sorted({*(memory or {}).values()} - known):
             raise ValueError(f"memory {wrong[0]!r}: expected one of {', '.join(map(repr, sorted(known)))}")
@@ -167,7 +170,7 @@ class OwnPaper(Paper):
 
         unit   made of X, that of x, and F, that of F(x)
         of     a function of a trace (`fedtheory.simulations.exact.trace`), and of its memories before or after the round;
-               the trace's x is then the model before or after it
+               the trace's x is then the model before or after it; `next` may not read the round's end and steps
         start  at least what it is before the first round, where all memories are 0; a premise of theorems
 
         Raises ValueError for a name that is taken, for what is no function or dimension, and for a start that is too small
@@ -187,7 +190,8 @@ class OwnPaper(Paper):
             says = f"{meaning}, {when}"
             self.symbols[each.name] = Symbol(each.name, latex + index, says, monomial(name, unit), each, None)
         self.quantities[name], self.starts[one] = lambda t: of(t, _Memories(t.before)), sympy.sympify(start)
-        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, known={}), _Memories(t.memory))
+        over = {"end": _Over(), "steps": _Over(), "coded": _Over(), "known": {}}
+        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, **over), _Memories(t.memory))
         return one
 
     def _refuse_start(self, name: str, of: Callable[[Any, Mapping[str, Any]], Any], start: sympy.Expr) -> None:
@@ -213,12 +217,16 @@ class OwnPaper(Paper):
                 first, second = (round_(before, coder=coder) for before in (memory, {}))
             except (TypeError, ValueError):
                 return  # an algorithm that cannot be traced: the start is a premise
+            least = sympy.sympify(of(first, _Memories(memory)))
+            if least < 0:
+                raise ValueError(
+                    f"quantity {name}: {least} for y^2/2 + {b} y and y^2/2 - {b} y, x_0 = {x}: expected >= 0"
+                )
             ends, others = ([v.values.tolist() for v in t.vectors] for t in (first, second))
             if ends != others:
                 return  # its memories start elsewhere
             numbers = {field.D: x, field.Delta: sympy.Rational(x, 2), field.zeta: b, field.spread: b, field.M: 2}
             told = start.subs({**numbers, field.L: 1, field.mu: 1, field.sigma: 0})
-            least = sympy.sympify(of(first, _Memories(memory)))
             if told.is_number and told < least:
                 where = f"y^2/2 + {b} y and y^2/2 - {b} y, x_0 = {x} and memories of 0"
                 raise ValueError(f"quantity {name}: start = {start}, {told} for {where}: expected at least {least}")
@@ -363,12 +371,14 @@ class OwnPaper(Paper):
         """The name of the paper's algorithm, and the vectors of its round in the step size of a statement."""
         from fedtheory.bounds.defaults import algorithm_of
         from fedtheory.bounds.parallel import parallel_round
+        from fedtheory.bounds.worst_cases import refuse_settings
 
         algorithm = algorithm_of(self.name)
         if algorithm is None:
             raise ValueError(
                 f"{self.name} has {len(self.algorithms)} algorithms: expected one for a proof about its round"
             )
+        refuse_settings(of.statement, algorithm, open_=True)
         step, eta = of.statement.where.get(field.h), field.eta
         ours = {eta: field.h * eta / step} if step is not None else {}
         return _name_of(algorithm), Vectors(parallel_round(algorithm).at(ours))
@@ -381,6 +391,10 @@ class OwnPaper(Paper):
                 name, vectors = self._vectors(argument)
                 argument.language = parallel.language(self.statements[f"{self.name}.{name}"], vectors)
             argument.language = parallel.with_quantities(argument.language, self.starts)
+            given = catalogue.properties(statement)
+            if {Property.STRONGLY_CONVEX, Property.SMOOTH_ABOVE} <= given.keys():
+                (least,), (most,) = given[Property.STRONGLY_CONVEX], given[Property.SMOOTH_ABOVE]
+                argument.conditions = [*argument.conditions, sympy.Le(least, most)]
             proof(argument)
         except ValueError as error:
             argument.fail("the proof", str(error))
@@ -444,6 +458,15 @@ class OwnPaper(Paper):
     def __repr__(self) -> str:
         some = [f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in self._claims if s.kind != "algorithm"]
         return "\n".join([f"{self.name}: {self.title}", *some[:8]])
+
+
+class _Over:
+    """In place of the end, steps and messages of a trace: after a round, x and memories are what there is."""
+
+    def _refuse(self, *_: Any) -> Any:
+        raise ValueError("a quantity after the round reads the round: expected one of x and memories alone")
+
+    __getattr__ = __getitem__ = __iter__ = __len__ = __add__ = __sub__ = __mul__ = __neg__ = _refuse
 
 
 class _Memories(dict[str, Any]):

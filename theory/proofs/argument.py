@@ -26,6 +26,7 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from fedtheory.theory import catalogue
+from fedtheory.theory.field import OwnQuantity
 from fedtheory.theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
 from fedtheory.theory.proofs.forms import (
     Family,
@@ -926,6 +927,8 @@ class Argument(Ledger):
 
     def not_negative(self, quantity: sympy.Expr) -> None:
         """A quantity is >= 0 because it is a square or a gap to an infimum; for a gap the infimum must exist."""
+        if isinstance(quantity, OwnQuantity):
+            self._record("inference", f"{quantity} is not negative")
         form = self.language.means.get(quantity, sympy.Integer(0))
         if any(isinstance(s, Value) for s in form.free_symbols):
             attained = Property.MINIMISER in self.properties

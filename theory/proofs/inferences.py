@@ -50,6 +50,10 @@ def _polyak(p: Argument, fact: Fact) -> Fact:
 
 
 def _claimed(p: Argument, lemma: Statement) -> Fact:
+    """A lemma's claim; one about a round in which all clients take part says nothing of a round of S sampled ones."""
+    of_steps = {s for s in lemma.symbols if isinstance(s, field.RoundQuantity)} - field.AT_START
+    if field.S in p.statement.symbols and field.S not in lemma.symbols and of_steps:
+        p.fail(lemma.id, "is about a round of all clients, and the claim speaks of S sampled ones")
     return p.claim(lemma.id.partition(".")[2])
 
 
@@ -175,10 +179,17 @@ def decreasing(p: Argument, lemma: Statement, first: Any, after: Any, most: Any)
     lemma  next <= keeps * state + noise, for a step size eta
     most   at least `after` times the start
     """
+    if own := {field.eta, field.h} & p.statement.symbols:
+        p.fail(
+            "the step sizes", f"the claim has {min(map(str, own))}: expected none, for they are {first}/(r + {after})"
+        )
+    p._record("inference", f"the step size of round r is {first}/(r + {after})")
     t = sympy.Symbol("t", positive=True)
     p.conditions = [*p.conditions, t >= after]
     fact = p.claim(lemma.id.partition(".")[2], at={field.eta: first / t}, under=[t >= after])
     state = _state(p, fact)
+    if state not in p.language.last:
+        raise ValueError(f"decreasing({lemma.id}, ...): expected a lemma about one quantity, not about {state}")
     p.compare("at the start", Fact(state, "<=", p.start_of(state)), Fact(state, "<=", spread_out(most / after)))
     then = p.put(fact, p.by_hand("in round r, by induction", state, "<=", spread_out(most / t)))
     p.compare("after round r", then, replace(then, value=spread_out(most / (t + 1))))

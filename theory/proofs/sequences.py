@@ -8,7 +8,7 @@ from dataclasses import replace
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from fedtheory.theory.field import OwnQuantity
+from fedtheory.theory.field import OwnQuantity, RoundQuantity
 from fedtheory.theory.proofs.argument import WITHOUT_LEMMA, Argument, Fact, OverRounds, spread_out
 from fedtheory.theory.proofs.arithmetic import at_least, at_most, everywhere
 from fedtheory.theory.proofs.forms import Family, families_of, replaced
@@ -83,6 +83,13 @@ def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps
     return rest
 
 
+def _same_each_round(p: Argument, name: str, rest: sympy.Expr) -> None:
+    """What a recursion adds in each round may have no quantity of the round: that is another number in each."""
+    of_round = {*p.language.means, *p.language.following, *p.language.following.values()}
+    if varying := sorted((s for s in rest.free_symbols if isinstance(s, RoundQuantity) or s in of_round), key=str):
+        p.fail(name, f"it adds {varying[0]}, which is another number in each round")
+
+
 def _parts(p: Argument, state: sympy.Expr) -> list[sympy.Symbol]:
     """The quantities, all >= 0, of which a state is a combination with positive weights."""
     parts = sorted(state.free_symbols & set(p.language.following), key=str)
@@ -102,6 +109,7 @@ def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Sy
     rest = _recursion(p, "telescoped", recursion, state, sympy.Integer(1))
     gained = -rest.coeff(progress)
     noise = spread_out(rest + gained * progress)
+    _same_each_round(p, "telescoped", noise)
     p.require("there is progress", sympy.Gt(gained, 0, evaluate=False))
     start = _at_first(p, state)
     names = [quantity for quantity, of in {**p.language.mean, **p.language.average}.items() if of == progress]
@@ -117,6 +125,7 @@ def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Sy
 def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, rounds: sympy.Symbol) -> Fact:
     """From next <= keeps * state + noise in each round to the state after the last: keeps^R start + noise / (1 - keeps)."""
     noise = _recursion(p, "contracted", recursion, state, keeps)
+    _same_each_round(p, "contracted", noise)
     loses = sympy.factor(1 - keeps)
     p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
     if not noise.is_nonnegative:
@@ -139,6 +148,7 @@ def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, 
 def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr) -> Fact:
     """From next <= keeps * state + noise, by induction: a state never exceeds start + noise / (1 - keeps)."""
     noise = _recursion(p, "by induction", recursion, state, keeps)
+    _same_each_round(p, "by induction", noise)
     loses = sympy.factor(1 - keeps)
     p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
     bound = p.start_of(state) + spread_out(noise / loses)

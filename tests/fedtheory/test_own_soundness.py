@@ -1,0 +1,216 @@
+"""False statements of a paper of one's own that nobody may call proved: what a proof does not see of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from fedtheory.paper import (
+    D,
+    F,
+    K,
+    L,
+    M,
+    R,
+    S,
+    X,
+    certificate,
+    compressor,
+    contract,
+    decreasing,
+    dist2,
+    eta,
+    grad_sq,
+    mu,
+    noise,
+    only,
+    paper,
+    sigma,
+    smooth,
+    spread_everywhere,
+    steady,
+    strongly_convex,
+)  # fmt: skip
+from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
+from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.theory.statement import Status, Verdict
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+GIVEN = [smooth, strongly_convex, noise.independent]
+KEPT = (1 - mu * eta) * dist2
+
+
+def with_step(direction: Callable[..., Any], memory: Any = None, **settings: Any) -> Any:
+    """A paper whose algorithm steps against a direction: a function of the problem, the models, the draws and itself."""
+
+    @dataclass(frozen=True)
+    class Step(LocalSteps):
+        """One step of all clients."""
+
+        p: float = 0.5
+        lr: float = 1.0
+        compressor: Any = None
+        coin: ClassVar[str] = "p"
+
+        def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+            y = to_clients(x, problem.M)
+            return x - eta * direction(self, problem, y, draws, memory)
+
+    p = paper("unseen", step=K * eta)
+    p.algorithm(partial(Step, K=1, **settings), memory=memory)
+    for name in ("p", "lr"):
+        p.symbol(name, name, "a setting", positive=True)
+    return p
+
+
+def gradient(problem: Any, y: Any, draws: Any) -> Any:
+    """The clients' stochastic gradients."""
+    return problem.gradient(y, everyone(problem), draws.of(everyone(problem), 1).step(0))
+
+
+def coin(draws: Any, client: Any) -> Any:
+    """A number in [0, 1)."""
+    return draws.of(np.array(client).reshape(1, -1), 1).step(0).uniform(1)
+
+
+def own_coins(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """Each client takes part by a coin of its own."""
+    g = problem.local_gradient(y, everyone(problem))
+    return np.where(coin(draws, np.arange(problem.M) + problem.M) < a.p, g, 0 * g).mean(axis=2)
+
+
+def two_coins(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """One coin adds what another one takes away."""
+    g = problem.local_gradient(y, everyone(problem)).mean(axis=2)
+    heads = [coin(draws, [problem.M + i])[:, 0] < a.p for i in (0, 1)]
+    return g + np.where(heads[0], g, 0 * g) - np.where(heads[1], g, 0 * g)
+
+
+def half_a_coin(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """The chance is half of what `coin` names."""
+    g = problem.local_gradient(y, everyone(problem)).mean(axis=2)
+    return np.where(coin(draws, [problem.M])[:, 0] < a.p / 2, g, 0 * g)
+
+
+def same_sample(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """The noise at two points, of one sample, need not be the same."""
+    old = memory.get("w", y)
+    memory["w"] = y
+    clients, drawn = everyone(problem), draws.of(everyone(problem), 1).step(0)
+    g = problem.gradient(y, clients, drawn) - problem.gradient(old, clients, drawn)
+    return (g + problem.local_gradient(old, clients)).mean(axis=2)
+
+
+def one_message_twice(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """The second message has the coins of the first."""
+    g, coins = problem.local_gradient(y, everyone(problem)), draws.codes(everyone(problem))
+    return ((a.compressor(g, coins) + a.compressor(g, coins)) / 2).mean(axis=2)
+
+
+def shared_coins(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """All messages have the same coins."""
+    return a.compressor(gradient(problem, y, draws), draws.codes(everyone(problem), shared=True)).mean(axis=2)
+
+
+def other_start(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """The first step is three times as long."""
+    factor, memory["c"] = 1 if "c" in memory else 3, y
+    return factor * gradient(problem, y, draws).mean(axis=2)
+
+
+def plain_step(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """lr times the mean gradient."""
+    return a.lr * gradient(problem, y, draws).mean(axis=2)
+
+
+@pytest.mark.parametrize(
+    ("direction", "memory", "says"),
+    [
+        (own_coins, None, "numbers of clients, or several: expected one coin of the server"),
+        (two_coins, None, "it draws 2 coins: expected one coin"),
+        (half_a_coin, None, "compares its coin with 1/4: expected 1/2"),
+        (same_sample, {"w": "any"}, "no multipliers were found"),
+        (one_message_twice, None, "compresses twice with the same draws"),
+        (shared_coins, None, "draw the same for all clients"),
+        (other_start, {"c": "any"}, "its first round is none of the others"),
+        (plain_step, None, ""),
+    ],
+)
+def test_a_certificate_sees_coins_samples_messages_and_the_first_round(direction: Any, memory: Any, says: str) -> None:
+    p = with_step(direction, memory, lr=1.0)
+    noisy = 0 if direction is same_sample else eta**2 * sigma**2 / M
+    given = [*GIVEN, *([compressor] if direction in (one_message_twice, shared_coins) else [])]
+    found = only_proof(p, p.lemma(dist2.next <= KEPT + noisy, when=eta <= 1 / L, given=given, by=certificate))
+    status = Status.OPEN if direction is same_sample else Status.BROKEN if says else Status.PROVED
+    assert found.status is status and says in found.says, found
+
+
+def only_proof(p: Any, said: Any) -> Verdict:
+    """The verdict of a statement's proof."""
+    (check,) = [e.check for e in p.checks if e.statement == said.id]
+    found: Verdict = check(said, False)
+    return found
+
+
+def test_a_setting_with_a_default_is_no_free_number_of_a_list() -> None:
+    for settings in ({}, {"lr": 1.0}):
+        p = with_step(plain_step, compressor=None, p=0.5, **settings)
+        lr = p.symbols["lr"].sympy
+        said = p.lemma(dist2.next <= (1 - mu * eta * lr**0) * dist2 + lr * sigma**2 * eta**2 / M,
+                       when=[eta <= 1 / (2 * L), lr <= 1], given=GIVEN, by=GIVEN)  # fmt: skip
+        assert "lr is a setting of the algorithm" in only_proof(p, said).says
+
+
+def test_coefficients_in_M_beyond_three_numbers_of_clients() -> None:
+    p = with_step(plain_step, lr=1.0)
+    claim = dist2.next <= KEPT + eta**2 * sigma**2 / M - (M - 2) * (M - 3) * (M - 4) * dist2
+    said = p.lemma(claim, when=eta <= 1 / (2 * L), given=GIVEN, by=certificate)
+    assert "the claim has the factor M**3: expected coefficients a + b/M" in only_proof(p, said).says
+
+
+@pytest.mark.parametrize(
+    ("claim", "about", "says"),
+    [
+        (
+            dist2.last <= D**2 + eta * sigma**2 / (mu * S),
+            {"when": [eta <= 1 / (2 * L), S <= M], "by": "sampled"},
+            "is about a round of all clients",
+        ),
+        (dist2.last <= D**2 / R, {"when": eta <= 1 / (2 * L), "by": "decreasing"}, "the claim has eta: expected none"),
+        (dist2.last <= D**2, {"by": "growing"}, "it adds grad_sq, which is another number in each round"),
+    ],
+)
+def test_from_a_round_to_a_run(claim: Any, about: dict[str, Any], says: str) -> None:
+    """Sampled clients, other step sizes and quantities that change from round to round are not those of the lemma."""
+    p = paper("unseen", step=K * eta)
+    p.algorithm(partial(PFL, K=1))
+    lemma = p.lemma(dist2.next <= KEPT + eta**2 * sigma**2 / M, when=eta <= 1 / (2 * L), given=GIVEN, by=GIVEN)
+    grows = p.lemma(dist2.next <= dist2 / 2 + grad_sq / L**2, given=GIVEN)
+    by: Any = {
+        "sampled": [lemma, contract],
+        "decreasing": decreasing(lemma, 2 / mu, 4 * L / mu, D**2),
+        "growing": [grows, contract, steady(grows)],
+    }
+    said = p.theorem(claim, given=[*GIVEN, spread_everywhere], **{**about, "by": by[about["by"]]})
+    found = only_proof(p, said)
+    assert found.status is Status.BROKEN and says in found.says
+
+
+def test_a_quantity_after_the_round_is_not_the_round_and_not_negative() -> None:
+    p = with_step(plain_step, lr=1.0)
+    moved = p.quantity("moved", "||x_{r+1} - x_r||^2", X**2, lambda t, _: (t.end - t.x).square, start=D**2)
+    said = p.lemma(moved.next <= moved / 2, given=[smooth], by=certificate)
+    assert "a quantity after the round reads the round" in only_proof(p, said).says
+    with pytest.raises(ValueError, match=r"quantity below: -1/2 for y\^2/2 .*: expected >= 0"):
+        p.quantity("below", "", F, lambda t, _: -t.x.square / 2)
+    own = p.quantity("far", "||x - x*||^2", X**2, lambda t, _: t.x.square, start=D**2)
+    lemma = p.lemma(dist2.next + own.next <= (1 - mu * eta) * (dist2 + own), given=[smooth, strongly_convex])
+    total = p.theorem(dist2.last <= 2 * (1 - mu * eta) ** R * D**2, when=eta <= 1 / L, given=[smooth, strongly_convex],
+                      by=[lemma, contract, only(dist2.last)])  # fmt: skip
+    assert "far is not negative" in {premise.name for premise in only_proof(p, total).premises}
