@@ -71,6 +71,7 @@ def test_a_lesson_runs_when_it_is_opened_and_shows_all_of_it(
 ) -> None:
     build(tmp_path, only=[1])
     lesson = str(tmp_path / "student" / "01_client_drift.py")
+    sliders = Path(lesson).read_text().count("mo.ui.slider(")  # some stand beside two figures
     with (
         served("marimo", "--quiet", mode, lesson, "--headless", "--no-token", "--port", "{port}") as address,
         opened(browser, address) as page,
@@ -79,7 +80,7 @@ def test_a_lesson_runs_when_it_is_opened_and_shows_all_of_it(
         assert page.get_by_text(says).count() == 1 and page.get_by_text(unsaid).count() == 0
         assert page.get_by_text("Exercise 1.1: open.").count() == 1
         assert page.get_by_text("What follows tells the answer of Exercise 1.1").count() == 1
-        assert page.locator("marimo-slider").count() == 7
+        assert page.locator("marimo-slider").count() >= sliders > 0
         assert page.evaluate(CUT) == 0
 
 
