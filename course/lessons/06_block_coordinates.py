@@ -1177,18 +1177,7 @@ def _():
 
 @app.cell(hide_code=True)
 def _(answer_1, answer_10, answer_11, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8):
-    answers = [
-        answer_1,
-        answer_2,
-        answer_3,
-        answer_4,
-        answer_5,
-        answer_6,
-        answer_7,
-        answer_8,
-        answer_10,
-        answer_11,
-    ]
+    answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_10, answer_11]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)
 

@@ -23,15 +23,7 @@ with app.setup:
     from fedtheory.theory.proofs import every_record, symmetry
     from fedtheory.theory.proofs.arithmetic import implied
     from fedtheory.theory.proofs.gram import NOTHING, vector
-    from fedtheory.theory.proofs.scenes import (
-        ALL,
-        FunctionClass,
-        Oracle,
-        SceneCase,
-        best,
-        cases_at,
-        searches,
-    )
+    from fedtheory.theory.proofs.scenes import ALL, FunctionClass, Oracle, SceneCase, best, cases_at, searches
     from fedtheory.theory.proofs.tight import Programme, Unbounded, tight, verified_instance, verified_proof
     from fedtheory.theory.proofs.vectors import Point, smooth_convex
     from fedtheory.theory.statement import Status, Verdict, at_most
