@@ -146,7 +146,7 @@ def test_a_certificate_sees_coins_samples_messages_and_the_first_round(direction
     p = with_step(direction, memory, lr=1.0)
     noisy = 0 if direction is same_sample else eta**2 * sigma**2 / M
     given = [*GIVEN, *([compressor] if direction in (one_message_twice, shared_coins) else [])]
-    found = only_proof(p, p.lemma(dist2.next <= KEPT + noisy, when=eta <= 1 / L, given=given, by=certificate))
+    found = only_proof(p, p.lemma(dist2.next <= KEPT + noisy, when=eta <= 1 / (2 * L), given=given, by=certificate))
     status = Status.OPEN if direction is same_sample else Status.BROKEN if says else Status.PROVED
     assert found.status is status and says in found.says, found
 
