@@ -122,6 +122,28 @@ paper.say("theorem", "thm", "page 1", at_most(gap, optimisation=L * D**2 / R))
 """
 
 
+# Files of evidence, of arenas and of algorithms, as the papers of the repository have them
+IN_FILES = {
+    "checks": "derivation', lambda s, full: Verdict(Status.PROVED, 'by hand')",
+    "arenas": "moments', lambda s, full: Verdict(Status.REFUTED, 'by a run', None, {'left': 2})",
+}
+VERDICT = "from fedtheory.theory.statement import Evidence, Status, Verdict\ndef evidence():\n"
+OWN_NAME = "from fedtheory.simulations.algorithms.sfl import PFL\nALGORITHMS = {'Few': PFL}\n"
+
+
+def test_a_paper_may_have_evidence_arenas_and_algorithms_in_files_of_their_own(tmp_path: Path) -> None:
+    """What one of its files proves and another one refutes is an error."""
+    (tmp_path / "few").mkdir()
+    (tmp_path / "few" / "statements.py").write_text(FEW)
+    (tmp_path / "few" / "algorithms.py").write_text(OWN_NAME)
+    for name, says in IN_FILES.items():
+        (tmp_path / "few" / f"{name}.py").write_text(f"{VERDICT}    return [Evidence('few.thm', '{says})]\n")
+    done = fedtheory(tmp_path, "verify", "few.thm")
+    assert "few.thm: error: derivation proves it, moments refutes it" in done.stdout, done
+    done = fedtheory(tmp_path, "simulate", "quadratic", "Few", "K=2", "eta=0.1", "rounds=2", "seeds=1")
+    assert done.returncode == 0 and "F gap" in done.stdout, done.stderr
+
+
 def test_an_installed_paper_is_found_by_its_entry_point(papers: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     shutil.copytree(papers / "mine", site / "mine_as_installed")

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction as Q
-from pathlib import Path
 from typing import Any
 
 import pytest
+from sympy import Rational
 
 from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.worst_cases import best_constant, rounds, two_valued
+from fedtheory.paper import K, L, M, drift, eta, gap, grad_sq, h, noise, paper, sigma, smooth
 from fedtheory.simulations.algorithms.baselines import FedProx, Scaffnew
 from fedtheory.simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOMGATE, FedGATE
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.compressors import RandK
 from fedtheory.simulations.exact.trace import Trace
-from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import scenes
 from fedtheory.theory.proofs.gram import QuadraticForm, number, vector
 from fedtheory.theory.proofs.scenes import FunctionClass
 from fedtheory.theory.proofs.tight import Bracket, Unbounded, tight
 from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Bound, Statement
-from tests.papers.fedanchor.algorithms import FedAnchor
+from tests.fedtheory.test_own_paper import FedAnchor
 
 CLASS, ETA = FunctionClass(Q(1), Q(1, 10)), Q(1, 2)
 DIST, NEXT = FIELD["dist2"], FIELD["dist2_next"]
@@ -117,38 +117,38 @@ def test_a_smaller_class_has_a_smaller_constant() -> None:
     assert found == sorted(found, reverse=True) and len({*found}) == 3
 
 
-PAPERS = Path(__file__).parents[1] / "papers"
-
-
-def bracket_of(statement: Statement, **numbers: Q) -> Bracket:
-    (case,) = scenes.cases_at(statement, rounds("fedanchor"), numbers)
-    return tight(scenes.searches(statement, case)[scenes.ALL].above)
-
-
 def test_the_lemmas_of_a_paper_outside_have_worst_cases_without_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """With two local steps E_r is eta_tilde^2 grad_sq / 8, where 6 eta_tilde^2 grad_sq is claimed; less is false."""
-    monkeypatch.setenv("FEDTHEORY_PAPERS", str(PAPERS))
-    statement = catalogue.find("fedanchor.drift")
-    assert isinstance(statement.claim, Bound) and (own := rounds("fedanchor")) and own.names == ("drift", "descent")
-    numbers = {"M": Q(2), "K": Q(2), "L": Q(1), "eta_tilde": Q(1, 3), "sigma": Q(0)}
-    found = bracket_of(statement, **numbers)
+    p = paper("outside", step=K * eta)
+    p.algorithm(FedAnchor)
+    bound = 6 * h**2 * sigma**2 / K + 6 * h**2 * grad_sq
+    steps = p.lemma(drift <= bound, "drift", when=h <= 1 / (3 * L), given=[smooth, noise])
+    falls = gap - h / 2 * grad_sq + h * L**2 / 2 * drift + L * h**2 * sigma**2 / (M * K)
+    descent = p.lemma(gap.next <= falls, "descent", when=h <= 1 / (2 * L), given=[smooth, noise.independent])
+    assert isinstance(steps.claim, Bound) and isinstance(descent.claim, Bound)
+    own = rounds("outside")
+    assert own is not None and own.names == ("drift", "descent")
+
+    def bracket_of(statement: Statement, **numbers: Q) -> Bracket:
+        (case,) = scenes.cases_at(statement, own, numbers)
+        return tight(scenes.searches(statement, case)[scenes.ALL].above)
+
+    all_: dict[str, Q] = {"M": Q(2), "S": Q(2), "L": Q(1), "sigma": Q(0)}
+    found = bracket_of(steps, **all_, K=Q(2), eta_tilde=Q(1, 3))
     assert found.lower <= Q(1, 48) <= found.upper and float(found.upper - found.lower) < 1e-7
-    less = tuple(replace(term, value=term.value / 49) for term in statement.claim.terms)
-    assert bracket_of(replace(statement, claim=replace(statement.claim, terms=less)), **numbers).lower > 1
-    with pytest.raises(ValueError, match="fedanchor.drift: missing L, M; expected K, L, M, eta or eta_tilde"):
-        bracket_of(statement, K=Q(1), eta=Q(1, 4))
-    descent = catalogue.find("fedanchor.descent")
-    without = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.convex"))
-    plain = {"M": Q(2), "K": Q(1), "L": Q(1), "eta": Q(1, 4), "sigma": Q(0)}
-    assert bracket_of(without, **plain).upper <= Q(
+    less = steps.with_claim(steps.claim.scaled(Rational(1, 49)))
+    assert bracket_of(less, **all_, K=Q(2), eta_tilde=Q(1, 3)).lower > 1
+    with pytest.raises(ValueError, match="outside.drift: missing L, M, S; expected K, L, M, S, eta or eta_tilde"):
+        bracket_of(steps, K=Q(1), eta=Q(1, 4))
+    one_step = {**all_, "K": Q(1), "eta": Q(1, 4)}
+    assert bracket_of(descent, **one_step).upper <= Q(
         1001, 1000
     )  # it needs no minimiser, as F* cancels; here it does not:
-    assert isinstance(without.claim, Bound)
     with pytest.raises(ValueError, match=r"is about x\* or F\*: expected a minimiser and convexity"):
-        bracket_of(without.with_claim(without.claim.scaled(2)), **plain)
-    alike = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.clients"))
+        bracket_of(descent.with_claim(descent.claim.scaled(2)), **one_step)
+    monkeypatch.setattr(p, "background", ())
     with pytest.raises(ValueError, match="does not assume equal weights"):
-        bracket_of(alike, M=Q(2), K=Q(1), L=Q(1), mu=Q(1, 10), eta=Q(1, 4), sigma=Q(0))
+        bracket_of(descent, **one_step)
 
 
 def test_noise_reads_what_is_assumed() -> None:
