@@ -77,20 +77,6 @@ def can_be_divided(id_: str) -> bool:
     return claim.sign == "<=" and (id_.startswith("sfl.") or not any(e.could_extract_minus_sign() for e in parts))
 
 
-def test_what_is_checked() -> None:
-    """All forms of a statement about a round; no statement about a whole run, and no condition alone."""
-    assert len({*IDS}) == len(IDS)
-    corrected = {form for id_ in IDS for form in catalogue.corrected_by(id_)}
-    assert corrected - {*IDS} <= {"fedbat.eq72.corrected"}
-    others = {f"fedbat.{n}" for n in ("eq29.choice", "thm1")} | {f"fedcom.{n}" for n in ("cond21", "thmD9")}
-    others |= {"sfl.eq42", "fedbcgd.thm1.step59.momentum"}
-    assert not others & {*IDS}
-    ends = {e.statement for e in fedcom.evidence() if e.kind == "counterexample"}
-    assert ends >= {
-        f"fedcom.{name}" for name in ("thmD4.corrected.sharp", "corD6", "corD8", "thmE6.corrected", "corE8")
-    }
-
-
 @pytest.mark.dear
 @pytest.mark.parametrize(
     "id_",
@@ -108,19 +94,6 @@ def test_what_is_sharper_than_the_slack_is_refuted(id_: str) -> None:
     assert check(divided(statement, found.slack * 1.002)).status is Status.REFUTED
     if found.slack > 1.01:
         assert check(divided(statement, found.slack * 0.99)).status is Status.TESTED
-
-
-EQUALITIES = [*(f"fedbat.eq{n}" for n in (24, 31, 32, 35, 39, 45, 56, 61, 63, 77, 81)), "sfl.step.eq28"]
-
-
-@pytest.mark.parametrize("id_", EQUALITIES)
-def test_an_identity_is_told_from_one_that_is_not(id_: str) -> None:
-    """Each term a hundredth smaller."""
-    statement = catalogue.find(id_)
-    assert isinstance(statement.claim, Bound) and statement.claim.sign == "="
-    for term in statement.claim.terms:
-        changed = statement.with_claim(statement.claim.scaled(Rational(99, 100), term.name))
-        assert check(replace(changed, also=())).status is Status.REFUTED, term.name
 
 
 # What is not assumed

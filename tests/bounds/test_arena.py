@@ -196,45 +196,30 @@ def test_rounding_is_allowed_in_favour_of_the_bound_and_no_more() -> None:
     assert "rounding of 1e-09 allowed" in judge([EXACT], printed(EXACT)[0]).says
 
 
-PER_ETA = {  # eta_tilde / eta: M K, S K, K with M = 4, S = 2, K = 3
-    "sfl.thm1.strongly_convex": (SFL, None, 12),
-    "sfl.thm1.general_convex": (SFL, None, 12),
-    "sfl.thm1.nonconvex": (SFL, None, 12),
-    "sfl.eq42": (SFL, 2, 12),
-    "sfl.eq46": (SFL, 2, 12),
-    "sfl.eq54": (SFL, 2, 6),
-    "sfl.eq42.corrected": (SFL, 2, 6),
-    "sfl.eq46.corrected": (SFL, 2, 6),
-    "sfl.eq54.corrected": (SFL, 2, 6),
-    "sfl.thm2.strongly_convex": (PFL, None, 3),
-    "sfl.thm2.general_convex": (PFL, None, 3),
-    "sfl.eq71": (PFL, 2, 3),
-    "sfl.eq73": (PFL, 2, 3),
-    "sfl.eq80": (PFL, 2, 3),
-    "sfl.eq80.corrected": (PFL, 2, 3),
-    "sfl.thm2.nonconvex": (PFL, None, 3),
-}
-GROWING = {"sfl.thm1.strongly_convex", "sfl.thm2.strongly_convex", "sfl.eq42", "sfl.eq42.corrected", "sfl.eq71"}
+BOUNDS = [s.id for s in catalogue.statements("sfl") if isinstance(s.claim, Bound) and s.kind in ("theorem", "bound")]
 FALSE = {"sfl.eq42", "sfl.eq46", "sfl.eq54", "sfl.eq80"}
-PER_ETA |= {f"{id_}.sharp": own for id_, own in PER_ETA.items() if id_ not in FALSE}
-FASTER = {f"sfl.thm{t}.strongly_convex.faster" for t in (1, 2)}
-PER_ETA |= {id_: PER_ETA[id_.removesuffix(".faster")] for id_ in sorted(FASTER)}
-GROWING |= {f"{id_}.sharp" for id_ in GROWING} | FASTER
 
 
-@pytest.mark.parametrize("id_", PER_ETA)
+def defined(id_: str, name: str, **values: float) -> float:
+    """What a bound's own definition of eta_tilde or w_r comes to."""
+    (value,) = (e for s, e in catalogue.find(id_).where.items() if s.name == name)
+    return float(value.subs({s: values[s.name] for s in value.free_symbols}))
+
+
+@pytest.mark.parametrize("id_", BOUNDS)
 def test_the_learning_rate_and_the_weights_are_the_theorem_s(id_: str) -> None:
-    algorithm, S, per_eta = PER_ETA[id_]
+    algorithm = next(type(a.algorithm(eta=1.0)) for a in ARENAS if a.statement == id_)
+    S = None if id_.startswith(("sfl.thm1.", "sfl.thm2.")) else 2
     arena = Arena(id_, "conversion", noisy, partial(algorithm, K=3, S=S), rounds=25, seeds=2)
     data = measured_afresh(arena)
     ran = json.loads(data.attrs["algorithm"])
     assert ran["name"] == algorithm.__name__ and ran["S"] == S and ran["K"] == 3
-    steps = data.eta_tilde.values
-    np.testing.assert_allclose(np.array(ran["eta"]) * per_eta, steps, rtol=1e-12)
-    mu = build(noisy).constants["mu"]
-    rate = mu if id_ in FASTER else mu / 2
-    ratio = 1 - rate * steps if id_ in GROWING else np.ones_like(steps)
-    np.testing.assert_allclose(json.loads(data.attrs["average"]), ratio, rtol=1e-12)
+    steps, mu = data.eta_tilde.values, build(noisy).constants["mu"]
+    assert [defined(id_, "eta_tilde", eta=eta, M=4, S=2, K=3) for eta in ran["eta"]] == pytest.approx(steps, rel=1e-12)
+    weighted = any(s.name == "w_r" for s in catalogue.find(id_).where)
+    for step, ratio in zip(steps, json.loads(data.attrs["average"]), strict=True):
+        now, then = (defined(id_, "w_r", eta_tilde=step, mu=mu, r=r) if weighted else 1 for r in (0, 1))
+        assert ratio == pytest.approx(now / then, rel=1e-12)
     wanted = set(constants_of(arena))
     assert wanted <= {"M", "S", "K", "L", "mu", "sigma", "zeta_star", "D", "beta", "zeta", "A"}
     assert constants_of(arena)["S"] == 4 if id_ == "sfl.thm2.nonconvex" else "S" not in wanted or S == 2
@@ -360,8 +345,8 @@ def test_another_statement_at_the_same_learning_rate() -> None:
 
 
 def test_the_arenas_of_the_paper_cover_the_bounds() -> None:
-    assert {a.statement for a in ARENAS} == set(PER_ETA)
-    assert set(SEARCHED) == set(PER_ETA) - FALSE
+    assert {a.statement for a in ARENAS} == set(BOUNDS)
+    assert set(SEARCHED) == set(BOUNDS) - FALSE
     made = [(a.statement, type(a.algorithm(eta=1.0))) for a in ARENAS]
     for id_, algorithm in [*made, *((id_, family.algorithm) for id_, family in SEARCHED.items())]:
         (step,) = (e for s, e in catalogue.find(id_).where.items() if s.name == "eta_tilde")
@@ -374,7 +359,7 @@ def exact_arenas(id_: str) -> list[Arena]:
 
 @pytest.mark.dear
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("id_", PER_ETA)
+@pytest.mark.parametrize("id_", BOUNDS)
 def test_every_arena_refutes_what_is_sharper_than_it_allows(id_: str, every: int) -> None:
     """Exact: a claim a little below what an arena allows is refuted there; a little above what all allow, it holds."""
     ratios = {arena: slack([arena]) for arena in exact_arenas(id_)[::every]}
@@ -385,7 +370,7 @@ def test_every_arena_refutes_what_is_sharper_than_it_allows(id_: str, every: int
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id_", PER_ETA)
+@pytest.mark.parametrize("id_", BOUNDS)
 def test_every_bound_is_refuted_by_runs_when_sharpened(id_: str) -> None:
     own = [a for a in ARENAS if a.statement == id_ and a.kind == "run"]
     assert judge(own, catalogue.find(id_)).status is Status.TESTED

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,7 @@ from fedtheory.bounds.fedbcgd.instances import BlockRound, advanced, assignments
 from fedtheory.bounds.fedcom.instances import FedCOMGATERun, minimum, rows
 from fedtheory.bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
 from fedtheory.simulations import expectation
-from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-from fedtheory.simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
-from fedtheory.simulations.compressors import Sparsifier
 from fedtheory.simulations.exact.trace import round_in_numbers
 from fedtheory.simulations.problems.quadratic import Quadratic
 
@@ -86,25 +82,6 @@ ROUNDS = {
 
 # One round after another
 
-AFTER = {"tracking_next": "tracking_sq", "gap_next": "gap_r", "next_move_sq": "move_sq"}
-AFTER |= {"grad_sq": "grad_sq_prev", "drift_mean": "drift_mean_prev", "mean_grad_sq_sum": "mean_grad_sq_prev"}
-
-
-@pytest.mark.parametrize("name", ["two clients, two rounds", "the same coin, damped", "three clients"])
-def test_what_is_after_a_round_of_fedcom_is_before_the_next(name: str) -> None:
-    found = rows(RUNS[name])
-    for first, second in pairwise(found):
-        for after, before in AFTER.items():
-            assert first[after] == second[before], after
-        assert first["descent"] == first["gap_next"] - first["gap_r"]
-        tau = RUNS[name].tau
-        for total, one, factor in (
-            ("drift_total", "drift_mean", 1),
-            ("grad_sq_total", "grad_sq", tau),
-            ("direction_total", "direction_sq", tau),
-        ):
-            assert second[total] == first[total] + factor * second[one], total
-
 
 @pytest.mark.parametrize("lam", [F(0), HALF])
 @pytest.mark.parametrize("points", [(), vectors(0, 1, 2)])
@@ -141,47 +118,6 @@ def test_a_round_of_sfl_has_its_expectation(algorithm: Any, d: int, M: int, S: i
     assert (q["D_F"], q["D_F"] + q["descent"]) == pytest.approx(expected["gap"], rel=1e-11)
     assert q["grad_sq"] == pytest.approx(expected["grad_sq"][0], rel=1e-12)
     assert q["E_r" if algorithm is SFL else "Ecal_r"] == pytest.approx(expected["drift"][0], rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "name", [name for name, run in RUNS.items() if "concave" not in name and run.law == "independent"]
-)
-def test_rounds_of_fedcom_have_their_expectation(name: str) -> None:
-    run = RUNS[name]
-    problem = Quadratic(
-        np.array(run.h, float)[:, None, None], np.array(run.b, float)[:, None], float(run.sigma_sq) ** 0.5
-    )
-    coin = Sparsifier(1 / (1 + run.q), shared=run.shared)
-    given: dict[str, Any] = {"tau": run.tau, "eta": float(run.eta), "gamma": float(run.gamma), "compressor": coin}
-    algorithm = FedCOMGATE(**given, damping=float(run.alpha)) if run.alpha else FedCOM(**given)
-    record = ("gap", "grad_sq") if run.minimum is not None else ("grad_sq",)
-    data = expectation(problem, algorithm, rounds=run.R, x0=float(run.w0), record=record).isel(step_size=0)
-    found = rows(run)
-    assert [float(row["grad_sq"]) for row in found] == pytest.approx(data.grad_sq.values[:-1], rel=1e-9)
-    if run.minimum is not None:
-        assert [float(row["gap_next"]) for row in found] == pytest.approx(data.gap.values[1:], rel=1e-9)
-
-
-CONVEX = replace(LINE, H=tuple(vectors(h) for h in (1, HALF, F(1, 4))), v=(F(0),), lam=F(0))
-
-
-@pytest.mark.parametrize(
-    "r",
-    [
-        CONVEX,
-        replace(CONVEX, K=1),
-        replace(CONVEX, points=vectors(-1, 4, 0), K=1),  # the clients' own minima: c_i = 0
-        replace(PLANE, v=(F(0), F(0)), lam=F(0)),
-        replace(PLANE, v=(F(0), F(0)), lam=F(0), N=1),
-    ],
-)
-def test_a_round_of_fedbcgd_has_its_expectation(r: BlockRound) -> None:
-    problem = Quadratic(np.array(r.H, float), np.array(r.b, float), float(r.sigma_sq) ** 0.5)
-    algorithm = (FedBCGDPlus if r.points else FedBCGD)(r.T, float(r.eta), r.N, r.K)
-    data = expectation(problem, algorithm, rounds=1, x0=np.array(r.x, float), record=("gap", "dist2")).isel(step_size=0)
-    found = block_round(r)
-    assert [float(found[n]) for n in ("gap", "gap_next")] == pytest.approx(data.gap.values, rel=1e-9)
-    assert [float(found[n]) for n in ("dist_sq", "dist_next")] == pytest.approx(data.dist2.values, rel=1e-9)
 
 
 # By hand

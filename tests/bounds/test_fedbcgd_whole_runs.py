@@ -17,10 +17,6 @@ STEP66 = "fedbcgd.thm1.step66"
 AT_REST, CONTROLLED, INDEPENDENT = (f"fedbcgd.{n}" for n in ("alg1.initial", "alg3.initial", "assumption3.independent"))
 
 
-def find(name: str) -> Statement:
-    return catalogue.find(f"fedbcgd.{name}")
-
-
 def without(statement: Statement, assumption: str) -> Statement:
     assert assumption in statement.assumes
     return replace(statement, assumes=tuple(a for a in statement.assumes if a != assumption))
@@ -93,14 +89,3 @@ def test_step66_is_false_however_its_condition_is_read() -> None:
         rest = 2 * small - 12 * eta**2 * (2 * small + 3 * by_61)
         assert rest - by_61 >= small and bool(rest - C_1 / K >= small) is at_least
         assert at["avg_grad_sq_later"] > at["d0"] / (at["R"] * small)  # G = sigma = 0
-
-
-def test_what_is_listed_where() -> None:
-    own = [s for s in catalogue.statements("fedbcgd") if s.corrects]
-    theorems = [s for s in own if s.id.endswith(".corrected") and s.kind == "theorem"]
-    assert theorems and all(AT_REST in s.assumes for s in theorems)
-    plus = [s for s in theorems if ".thm2." in s.id]
-    assert plus and all(CONTROLLED in s.assumes for s in plus)
-    noisy = [s for s in theorems if ".thm1." in s.id]
-    assert noisy and all(INDEPENDENT in s.assumes for s in noisy)
-    assert set(find("alg3.corrected").assumes) == {AT_REST, CONTROLLED}

@@ -14,7 +14,7 @@ from fedtheory.bounds import papers, slopes
 from fedtheory.bounds.fedbcgd import rate_table as fedbcgd
 from fedtheory.bounds.fedcom import rate_table as fedcom
 from fedtheory.bounds.sfl import rate_table as sfl
-from fedtheory.bounds.slopes import Slope, SlopeSetting, in_words, least_rounds, rounds, term
+from fedtheory.bounds.slopes import Slope, SlopeSetting, least_rounds
 from fedtheory.bounds.trials import valleys
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.problems.kinked import Kinked
@@ -25,34 +25,6 @@ from fedtheory.theory.statement import Order, Status, Term, Words
 TABLES = {"sfl": sfl, "fedbcgd": fedbcgd, "fedcom": fedcom}
 DRAWN = Path(__file__).parents[2] / "figures" / "drawn"
 LINE = Quadratic(np.ones((2, 1, 1)), np.zeros((2, 1)))
-
-
-def of(row: str, formula: slopes.Formula, along: str, points: tuple[float, ...], **base: float) -> float:
-    return round(slopes.printed(formula(catalogue.find(row)), base, along, points), 6)
-
-
-@pytest.mark.parametrize(
-    ("row", "formula", "exponents"),
-    [
-        ("sfl.table1.pfl_thm2", term("noise"), {"eps": -1, "K": -1, "M": -1, "kappa": 1}),
-        ("sfl.table1.pfl_thm2", term("noise_drift"), {"eps": -0.5, "K": -0.5, "M": 0, "kappa": 1}),
-        ("sfl.table1.sfl_thm1", term("heterogeneity"), {"eps": -0.5, "K": 0, "M": -0.5, "kappa": 1}),
-        ("sfl.table1.sfl_thm1", term("optimisation"), {"eps": 0, "K": 0, "M": 0, "kappa": 1}),
-        ("fedbcgd.table1.fedavg", term("noise", 1), {"eps": -2, "T": -1, "S": -1}),
-        ("fedbcgd.table1.fedbcgdplus", term("optimisation"), {"kappa": 0.5}),
-        ("fedbcgd.table1.ce_lsgd", in_words(0), {"eps": -1.5}),
-        ("fedcom.tab6.fedcomgate", rounds("nonconvex"), {"eps": -1, "m": 0}),
-    ],
-)  # fmt: skip
-def test_printed_exponents(row: str, formula: slopes.Formula, exponents: dict[str, float]) -> None:
-    for along, exponent in exponents.items():
-        assert of(row, formula, along, (1.0, 2.0, 4.0)) == pytest.approx(exponent), along
-
-
-def test_printed_exponents_of_sums_are_those_over_the_points() -> None:
-    """kappa + kappa q/m + q."""
-    exponent = of("fedcom.tab5.diana", rounds("strongly convex"), "q", (2.0, 4.0), kappa=3.0, m=1.0)
-    assert exponent == pytest.approx(np.log2((3 + 12 + 4) / (3 + 6 + 2)), abs=1e-6)
 
 
 def test_other_printed_exponents_are_told() -> None:

@@ -1,4 +1,4 @@
-"""The algorithms of the SFL paper round by round by hand, also of a model in two parts; `test_listings` executes its own."""
+"""The algorithms of the SFL paper round by round by hand, also of a model in two parts; paper_check.md has its own lines."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""FedBCGD, FedBCGD+ and those they are compared with, round by round by hand; `test_listings` executes the paper's own."""
+"""FedBCGD, FedBCGD+ and those they are compared with, round by round by hand; paper_check.md has the paper's own lines."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""FedCOM, FedCOMGATE and those they are compared with, round by round by hand; `test_listings` executes the paper's own."""
+"""FedCOM, FedCOMGATE and those they are compared with, round by round by hand; paper_check.md has the paper's own lines."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
 
 import pytest
 import sympy
 from sympy import Rational
 
 from fedtheory.theory.proofs.tight import (
+    Bracket,
     NotSolved,
     Programme,
     Unbounded,
@@ -22,8 +22,36 @@ from fedtheory.theory.proofs.tight import (
     verified_proof,
     violation,
 )
-from fedtheory.theory.proofs.vectors import Point, convex, smooth_convex
-from tests.theory.brackets import holds
+from fedtheory.theory.proofs.vectors import Point, smooth_convex
+from tests.theory.pepit_examples import EXAMPLES, Example, Numbers
+
+
+def holds(programme: Programme, found: Bracket, value: float, within: float = 1e-4) -> None:
+    """Both sides are verified, close, and on either side of the value."""
+    assert verified_proof(programme, found) and verified_instance(programme, found) == found.lower
+    assert found.lower <= found.upper
+    assert float(found.lower) <= value * (1 + 1e-12) and float(found.upper) >= value * (1 - 1e-12)
+    assert float(found.upper - found.lower) <= within * abs(value)
+
+
+# The examples of PEPit, against the literature: smooth and convex functions, steps of all kinds, operators
+
+CASES = [
+    pytest.param(example, numbers, id=f"{example.path}, " + ", ".join(f"{k}={v}" for k, v in numbers.items()))
+    for example in EXAMPLES
+    for numbers in example.cases
+]
+
+
+@pytest.mark.dear
+@pytest.mark.parametrize(("example", "numbers"), CASES)
+def test_the_closed_form_is_in_the_bracket(example: Example, numbers: Numbers) -> None:
+    programme, value = example.made(**numbers), float(example.value(**numbers))
+    found = tight(programme)
+    holds(programme, found, value, within=1e-3)
+    for other in (0.998, 1.002):
+        with pytest.raises(AssertionError):
+            holds(programme, found, other * value, within=1e-3)
 
 
 def descent(steps: int, rate: Rational, mu: sympy.Expr = sympy.S.Zero) -> Programme:
@@ -40,14 +68,6 @@ def descent(steps: int, rate: Rational, mu: sympy.Expr = sympy.S.Zero) -> Progra
         if i != j
     }
     return Programme.of(points[-1].value, start**2, pairs)
-
-
-@pytest.mark.parametrize("rate", [Rational(1), Rational(1, 2)])
-@pytest.mark.parametrize("steps", [1, 2, 4])
-def test_gradient_descent_has_the_known_constant(steps: int, rate: Rational) -> None:
-    """L / (4 n L gamma + 2): Drori and Teboulle (2014), for gamma <= 1/L."""
-    programme = descent(steps, rate)
-    holds(programme, tight(programme), float(1 / (4 * steps * rate + 2)))
 
 
 def test_the_contraction_of_a_gradient_step_is_that_of_the_worst_quadratic() -> None:
@@ -70,29 +90,6 @@ def test_two_opposite_conditions_are_an_equality() -> None:
         forms = {name: quadratic(e) for name, e in equality.items()}
         programme = Programme(quadratic((x - rate * g) ** 2), quadratic(x**2), {**made.conditions, **forms})
         holds(programme, tight(programme), float((rate - 1) * (1 - rate * mu) / (rate * (1 + mu) - 1)))
-
-
-def test_operators_have_no_function_values() -> None:
-    """The resolvent of a monotone operator does not expand."""
-    x, g = sympy.symbols("x g", real=True)
-    programme = Programme.of(sympy.expand((x - g) ** 2), x**2, {"monotone": sympy.expand((x - g) * g)})
-    holds(programme, tight(programme), 1.0)
-
-
-def test_what_no_condition_bounds_does_not_spoil_the_proof() -> None:
-    """Two steps of the proximal gradient method: nothing bounds the gradient at x* of the smooth term."""
-    x, star, mu = sympy.Symbol("x", real=True), sympy.Symbol("star", real=True), Rational(1, 7)
-    smooth, rough = [Point(sympy.S.Zero, sympy.S.Zero, star)], [Point(sympy.S.Zero, sympy.S.Zero, -star)]
-    at: sympy.Expr = x
-    for i in range(2):
-        f, g, h, s = sympy.symbols(f"f{i} g{i} h{i} s{i}", real=True)
-        smooth.append(Point(at, f, g))
-        at = sympy.expand(at - g - s)
-        rough.append(Point(at, h, s))
-    conditions = {f"f: {n}": smooth_convex(a, b, sympy.S.One, mu) for n, (a, b) in enumerate(permutations(smooth, 2))}
-    conditions |= {f"h: {n}": convex(a, b) for n, (a, b) in enumerate(permutations(rough, 2))}
-    programme = Programme.of(sympy.expand(at**2), x**2, conditions)
-    holds(programme, tight(programme), float((1 - mu) ** 4))
 
 
 def test_without_an_amount_there_is_no_constant() -> None:
