@@ -160,17 +160,6 @@ def labels(explorer: Page) -> list[str]:
     return explorer.evaluate("explorer.chart().data.datasets.map(d => d.label)")
 
 
-def test_every_bound_opens_inside_its_conditions(explorer: Page) -> None:
-    explore(explorer, THEOREM)
-    outside = explorer.evaluate(
-        """Object.entries(FEDTHEORY.bounds).filter(([id, bound]) => {
-            const start = Object.fromEntries(bound.symbols.map(l => [l.name, l.start]));
-            return !explorer.evaluate(id, start).admissible;
-        }).map(([id]) => id)"""
-    )
-    assert outside == []
-
-
 def test_a_definition_is_drawn_as_what_it_defines(explorer: Page) -> None:
     """The exponent is a minimum of two terms: neither stacked nor added."""
     symbols = {"_M": 51, "_K": 7, "_N": 2, "_alpha": 1, "_beta": 37.0047, "_mu": 0.134963}

@@ -272,6 +272,7 @@ def test_parameter_blocks() -> None:
         ((4, 2, (4, 0)), r"sizes\[1\] = 0: expected a whole number >= 1"),
         ((4, 2, (2.5, 1.5)), r"sizes\[0\] = 2.5: expected a whole number >= 1"),
         ((4, 2, 4), "sizes = 4: expected a tuple of whole numbers >= 1"),
+        ((4, 2, {1, 3}), "expected a tuple of whole numbers >= 1"),
     ],
 )
 def test_blocks_that_do_not_fit(arguments: Any, said: str) -> None:

@@ -1,12 +1,10 @@
 """Certificates of steps, and the checker that accepts them, without Coq."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +14,7 @@ from fedtheory.theory.proofs.record import accepts
 from fedtheory.theory.proofs.reduction import CaseSplit, RootVariable, Solve, leaves, move, opened, visible
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent, holds, parsed
-
-STEPS = json.loads((Path(__file__).parents[1] / "data" / "steps.json").read_text())
-
-
-def sequent(step: dict, claim: str = "claim") -> Sequent:
-    return Sequent(tuple((name, domain) for name, domain in step["variables"]), tuple(step["given"]), step[claim])
+from tests.theory.steps import STEPS, sequent
 
 
 def found(variables: dict, given: list, claim: str) -> Certificate:

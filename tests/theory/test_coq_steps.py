@@ -1,8 +1,6 @@
 """Steps as lemmas in Coq: their statements, and what its kernel accepts and refuses."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +9,7 @@ from fedtheory.theory.proofs.kernel import answer
 from fedtheory.theory.proofs.search import certificate
 from fedtheory.theory.proofs.sequents import Sequent
 from tests.theory.coq_files import needs_coq
-
-STEPS = json.loads((Path(__file__).parents[1] / "data" / "steps.json").read_text())
-
-
-def sequent(step: dict, claim: str = "claim") -> Sequent:
-    return Sequent(tuple((name, domain) for name, domain in step["variables"]), tuple(step["given"]), step[claim])
+from tests.theory.steps import STEPS, sequent
 
 
 def stated(variables: dict, given: list, claim: str) -> list[str]:
