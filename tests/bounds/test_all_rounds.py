@@ -217,19 +217,6 @@ def test_outside_the_conditions_nothing_is_compared() -> None:
     assert list(fedbat.cases(learned, to_3)) and not list(fedbat.cases(falls, to_3))  # eta_t <= 2 eta_{t+tau}
 
 
-def test_settings_of_fedbat() -> None:
-    C, D, E = (next(iter(fedbat.drawn(a, s, True, 120))) for a, s in (("C", True), ("D", True), ("E", False)))
-    lemma1, lemma6, lemma7 = (fedbat.form_of(catalogue.find(f"fedbat.lemma{n}"))[0] for n in (1, 6, 7))
-    assert [to.appendix for to in (lemma1, lemma6, lemma7)] == ["C", "D", "E"]
-    fits = fedbat.fits
-    assert fits(C, lemma1) and fits(D, lemma6) and fits(E, lemma7)
-    assert not fits(D, lemma1) and not fits(replace(D, K=None), lemma6)
-    assert not fits(replace(D, p=(F(1, 3), F(2, 3)) if D.N == 2 else (F(1, 2), F(1, 4), F(1, 4))), lemma6)
-    assert not fits(replace(C, h=tuple(tuple(-v for v in row) for row in C.h)), lemma1)
-    assert not fits(replace(E, h=tuple(tuple(F(2) for _ in row) for row in E.h)), lemma7)
-    assert not fits(replace(E, rates=(F(1), *E.rates[1:], F(1, 2))), lemma7)
-
-
 def test_conditions_of_every_kind() -> None:
     """Roots are raised away, strict signs are strict; what cannot be met leaves the statement open."""
     eta, beta, K, M = (of_fedbcgd.fedbcgd.symbols[name].sympy for name in ("eta", "beta", "K", "M"))

@@ -172,22 +172,7 @@ def test_the_formula_is_what_is_evaluated() -> None:
     assert text != formula(catalogue.find("sfl.thm2.strongly_convex"))
 
 
-EXPONENT: dict[str, Any] = dict(M=51, K=7, N=2, alpha=1.0, beta=37.0047, mu=0.134963)
 PARTED = [s.id for s in catalogue.statements() if isinstance(s.claim, Relations) and s.claim.parts]
-
-
-@pytest.mark.parametrize(("form", "clients"), [("", 51 / (30 * 7)), (".proof", 7 / (30 * 51))])
-def test_a_definition_is_worth_what_it_defines(form: str, clients: float) -> None:
-    """The exponent is the smaller of two numbers, by hand; it is not their sum."""
-    id_, by_condition = f"fedbcgd.thm2.strongly_convex.exponent{form}", 0.134963 / (162 * 37.0047)
-    found = evaluate(id_, **EXPONENT)
-    assert found.terms == pytest.approx({"clients": clients, "condition": by_condition}, rel=1e-14)
-    assert found.value == pytest.approx(by_condition, rel=1e-14) and f"{found.value:.3g}" == "2.25e-05"
-    mu = np.array([0.134963, 30.0])
-    small = dict(EXPONENT, M=14, K=7, N=1) if form == "" else EXPONENT
-    first = small["M"] / (30 * small["K"]) if form == "" else clients
-    many = evaluate(id_, **{**small, "mu": mu, "beta": np.array([37.0047, 30.0])})
-    assert many.value == pytest.approx([by_condition, min(first, 1 / 162)], rel=1e-14)
 
 
 @pytest.mark.parametrize("id_", PARTED)

@@ -68,17 +68,6 @@ def test_without_errors_the_largest_step_size_is_best() -> None:
     assert found.best.value == pytest.approx(4.5 * 0.1 * 9 * np.exp(-0.05 / 6 * 500), rel=1e-12)
 
 
-def test_the_interval_of_each_theorem() -> None:
-    assert admissible_interval("sfl.thm1.strongly_convex", **STRONG) == pytest.approx((1 / 50, 1 / 6))
-    assert admissible_interval("sfl.thm1.general_convex", **CONVEX) == pytest.approx((0, 1 / 6))
-    assert admissible_interval("sfl.thm1.nonconvex", **ROUGH) == pytest.approx((0, 1 / 18))
-    # (54): min{1, sqrt(S)/beta}/(6L)
-    assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 5.0}) == pytest.approx((0, sqrt(3) / 60))
-    assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 1.0}) == pytest.approx((0, 1 / 12))
-    assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 0.0}) == pytest.approx((0, 1 / 12))
-    assert admissible_interval("sfl.lemma7.eq39", a=0.1, d=1, T=20, c=1, r0=1) == pytest.approx((1 / 4.2, 1))
-
-
 def test_the_interval_of_conditions_that_are_not_linear() -> None:
     """(21) is (32) solved for eta; (61) and (78) hold up to the interval's end and fail beyond."""
     values: dict[str, Any] = dict(L=2.0, tau=5, gamma=3.0, q=3.0, m=4, sigma=1.0, f_gap=1.0, R=10)
@@ -97,12 +86,13 @@ def test_the_interval_of_conditions_that_are_not_linear() -> None:
 
 
 def test_the_interval_of_a_condition_that_needs_large_step_sizes() -> None:
-    """Condition (44) of Theorem D.9, 1/(4 gamma^2 b^2) + 1/2 <= 1, and gamma >= m of Corollary D.8."""
+    """Condition (44) of Theorem D.9, 1/(4 gamma^2 b^2) + 1/2 <= 1, gamma >= m of Corollary D.8, and T of Lemma 7."""
     values: dict[str, Any] = dict(L=2.0, tau=5, q=3.0, m=4, sigma=1.0, f_gap=1.0, R=10, w_star_norm=1.0)
     low, high = admissible_interval("fedcom.thmD9", "gamma", **values)
     assert low == pytest.approx(1 / (sqrt(2) * (3 / 4 + 1)), rel=1e-12) and high == inf
     del values["w_star_norm"], values["L"]
     assert admissible_interval("fedcom.corD8", mu=1.0, kappa=2.0, **values) == (4, inf)
+    assert admissible_interval("sfl.lemma7.eq39", a=0.1, d=1, T=20, c=1, r0=1) == pytest.approx((1 / 4.2, 1))
 
 
 def test_a_condition_that_holds_for_neither_small_nor_large_step_sizes_is_refused() -> None:
@@ -213,26 +203,6 @@ def test_rounds_to_knows_its_limits() -> None:
 # --- compare ---------------------------------------------------------------------------------------------------------
 
 m = next(s.sympy for s in catalogue.paper("sfl").symbols.values() if s.name == "M")
-
-
-@pytest.mark.parametrize("case", ["strongly_convex", "general_convex"])
-def test_theorem_1_against_theorem_2(case: str) -> None:
-    found = compare(f"sfl.thm1.{case}", f"sfl.thm2.{case}")
-    assert found.ratios == {
-        "optimisation": 1,
-        "noise": 1,
-        "noise_drift": 1 / m,
-        "heterogeneity": sympy.Rational(3, 2) / m,
-    }
-    assert found.smaller_when == {
-        "optimisation": sympy.false,
-        "noise": sympy.false,
-        "noise_drift": m > 1,
-        "heterogeneity": m > sympy.Rational(3, 2),
-    }
-    assert found.only == {} and found.values is None and found.crossings == {}
-    back = compare(f"sfl.thm2.{case}", f"sfl.thm1.{case}")
-    assert back.ratios["heterogeneity"] == 2 * m / 3 and back.ratios["noise_drift"] == m
 
 
 def test_the_table_has_one_over_m_on_both_terms() -> None:

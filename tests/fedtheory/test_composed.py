@@ -142,16 +142,6 @@ def test_other_evidence_is_no_theorem() -> None:
     assert verdict("sfl.lemma9", "units", False).theorems == ()
 
 
-def test_a_theorem_says_what_its_statement_says() -> None:
-    (theorem,) = composed("fedcom.lemmaD3.corrected", "ledger").theorems
-    assert theorem.claim == "drift <= 2 * grad_sq_sum * tau * eta**2 + 2 * tau * sigma**2 * eta**2"
-    assert pairs(theorem.hypotheses) == {
-        ("algorithm", "fedcom.alg1"),
-        *(("rule", f"Jensen{of}") for of in ("", " for part of a family")),
-        *(("rule", name) for name in ("successive noise", "part of a sum", "bounded variance")),
-    }
-
-
 def changed(theorem: CoqTheorem, **parts) -> str:
     return replace(theorem, **parts).digest
 

@@ -72,23 +72,3 @@ def test_what_no_lemma_infers_of_all_rounds_is_no_theorem() -> None:
     for id_, says in (("fedbat.eq30", "induction over the steps"), ("fedbat.thm1.corrected", "fedbat.eq30")):
         proof = composed(id_, "ledger")
         assert proof is not None and not proof.theorems and proof.without.endswith(says)
-
-
-def test_both_cases_of_a_step_are_theorems() -> None:
-    at_synchronisation, between = (theorem("fedbat.eq24", number=number) for number in (0, 1))
-    assert at_synchronisation.claim == between.claim
-    assert hypotheses(at_synchronisation, "algorithm").keys() == {"fedbat.c1.update"}
-    assert hypotheses(between, "algorithm").keys() == {"fedbat.c1.sync"}
-
-
-def test_an_inference_about_exponentials_rests_on_the_rule() -> None:
-    one = theorem("fedcom.corD8")
-    assert "1 - u <= exp(-u)" in hypotheses(one, "rule")
-    *given, _ = hypotheses(one, "inference")["(1 - u)^R <= exp(-u R)"].says
-    assert any(text.startswith("1 - ") and " <= exp(" in text for text in given)
-
-
-def test_values_of_vectors_name_the_algorithm_or_the_lemma() -> None:
-    assert "fedbcgd.alg1.corrected" in hypotheses(theorem("fedbcgd.thm1.step50.corrected.sharp", "repair"), "algorithm")
-    assert "fedbcgd.lemma10" in hypotheses(theorem("fedbcgd.thm1.step55"), "claim")
-    assert "sfl.alg1" in hypotheses(theorem("sfl.step.sc_recursion.sharp", "repair"), "algorithm")

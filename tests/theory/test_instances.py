@@ -14,7 +14,7 @@ from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Ne, Rational, Sum, exp, log
 from fedtheory.theory import catalogue
 from fedtheory.theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from fedtheory.theory.proofs.instances import TOLERANCE, SizedNumber, conditions, interpret, read, sides, value_at
-from fedtheory.theory.sfl.symbols import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
+from fedtheory.theory.sfl.symbols import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, zeta
 from fedtheory.theory.statement import Relations, Words, at_most, equal_to
 
 E = Expectation
@@ -240,13 +240,3 @@ def test_readings() -> None:
     assert [q.value for q in read((1, 2))] == [1.0, 2.0]
     assert read(np.array([3.0, 4.0])).size == 5.0
     assert (read(1.0) - read(1.0)).size == 2.0
-
-
-def test_three_points_of_the_catalogue() -> None:
-    """D_h(z, x) + D_h(x, y) - D_h(z, y), each by hand."""
-    (side,) = sides(catalogue.find("sfl.three_point").claim, POINTS)
-    D = Bowl().value
-    at_z = POINTS["z"]
-    assert side.left == pytest.approx(D(at_z - P) + D(P - Q) - D(at_z - Q))
-    assert value_at(Bregman(h, z, y), POINTS) == pytest.approx(D(at_z - Q))
-    assert side.holds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from fedtheory.theory import catalogue
-from fedtheory.theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
+from fedtheory.theory.proofs.mutation import claims_no_more, mutations, seen_to_fail
 from fedtheory.theory.statement import Bound, Relations, Statement, Status
 
 EVIDENCE = [(e, catalogue.find(e.statement)) for e in catalogue.evidence("sfl")]
@@ -91,16 +91,6 @@ def test_changes_that_claim_no_more() -> None:
     assert not claims_no_more(lemma, inside["left side of 2: twice what is in sum(v_t, t = 1..tau)"])
     theorem = catalogue.find("sfl.thm1.strongly_convex")
     assert not any(claims_no_more(theorem, c.statement) for c in mutations(theorem) if c.part == "definition")
-
-
-def test_what_nobody_notices_is_told() -> None:
-    """The ledger of (44) never needs its condition; everything else that is changed, it notices."""
-    evidence = next(e for e, _ in EVIDENCE if (e.statement, e.kind) == ("sfl.lemma8.eq44", "ledger"))
-    statement = catalogue.find("sfl.lemma8.eq44")
-    found = noticed(statement, [(evidence, evidence.check(statement, False))])
-    left = {one.change.what for one in found if one.still and one.change.part != "dimension"}
-    assert left == {"without the condition gamma <= 1/d", "the condition gamma <= 1/d with twice the room"}
-    assert all(one.by == ("ledger",) for one in found if not one.still)
 
 
 def test_lines_that_change_nothing_are_not_changed() -> None:

@@ -94,22 +94,6 @@ def test_certificate_finds_the_known_multipliers() -> None:
     assert certificate(-(x**2), {"a": y**2}) is None
 
 
-def test_worst_case_of_a_gradient_step() -> None:
-    """One gradient step of length 1/L from ||x - x*|| <= 1: h - h* is at most L/6 (Drori and Teboulle 2014)."""
-    star, start = point(h, z), point(h, x)
-    end = point(h, x - start.gradient)
-    points = {"star": star, "start": start, "end": end}
-    conditions = {
-        f"{i}{j}": smooth_convex(points[i], points[j], sympy.Integer(1)).subs(star.gradient, 0)
-        for i in points
-        for j in points
-        if i != j
-    }
-    found = worst_case(end.value - star.value, conditions, sympy.expand((x - z) ** 2))
-    assert found is not None
-    assert found.value == pytest.approx(1 / 6, rel=1e-4) and found.residual < 1e-6
-
-
 @pytest.mark.parametrize("share", [0, Rational(1, 4), Rational(1, 2), Rational(9, 10)])
 def test_lemma2_needs_half_of_L_plus_mu(share) -> None:
     claim = catalogue.find("sfl.lemma2").claim
