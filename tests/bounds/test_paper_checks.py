@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from fedtheory.bounds.fedcom.checks.executor import Replay as Compressing
 from fedtheory.bounds.fedcom.checks.listings import replays
 from fedtheory.bounds.sfl.checks.figures import curves
 from fedtheory.bounds.sfl.checks.listings import Replay
-from fedtheory.bounds.trials.listings import Place, Undefined, Unreadable, blocks
+from fedtheory.bounds.trials.listings import Place, Undefined, Unreadable, blocks, round_or_lines
 from fedtheory.simulations.algorithms.fedbat import VARIANTS, FedBAT
+from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
+from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.compressors import RandK
 from fedtheory.simulations.problems.quadratic import from_functions, generate
 from fedtheory.theory import catalogue
@@ -28,7 +31,24 @@ from fedtheory.theory.fedbat.algorithms import ALG1 as LEARNED, ALG1_CORRECTED, 
 from fedtheory.theory.fedbcgd import algorithms as a
 from fedtheory.theory.fedbcgd.symbols import M, c_i
 from fedtheory.theory.fedcom.algorithms import Q, S, delta_j, j, w
-from fedtheory.theory.listing import Each, End, Function, Line, Listing, Name, Number, Total, call, do, let, loop
+from fedtheory.theory.listing import (
+    Each,
+    End,
+    Expression,
+    Function,
+    Gradient,
+    Line,
+    Listing,
+    Name,
+    Number,
+    Total,
+    Variable,
+    call,
+    do,
+    let,
+    loop,
+    names,
+)
 from fedtheory.theory.proofs.mutation import mutations
 from fedtheory.theory.sfl.algorithms import SEQUENTIAL, r, x, x_m
 from fedtheory.theory.statement import Evidence, Relations, Statement, Status, Verdict
@@ -82,7 +102,7 @@ def learned(lines: tuple[Line, ...]) -> Any:
     return setting.machine(setting.replay(FedBAT)).run(Listing(lines))
 
 
-x_j, x_s, x_kj = a.x.block(a.j), a.x.block("s"), a.x_kj.block(a.j)
+x_j, x_kj = a.x.block(a.j), a.x_kj.block(a.j)
 SERVER, INPUT = Line(2, 0, Function("server", (R,))), Line(1, 0, do("inputs", "Input: {0}.", R))
 SAMPLED = Line(1, 0, do("sample", "sample {0} clients", a.N * a.K))
 REFUSED: list[tuple[Run, tuple[Line, ...], str]] = [
@@ -232,3 +252,39 @@ def test_a_curve() -> None:
     np.testing.assert_allclose(pair["SFL"].distance, [1, 1 / 4, 1 / 16, 1 / 64])
     assert pair["SFL"].rounds_to(0.1) == 2
     assert pair["SFL"].rounds_to(0.01) == np.inf
+
+
+# The lines of a paper outside against the code of its algorithm
+
+
+_r, _i, _k, _eta, _K, _M, _R = names("r i k eta K M R")
+_x, _y, _c = Variable("x", "x^({0})"), Variable("y", "y_{client}^({0},{1})", client=_i), Variable("c", "c^({0})")
+_g = Gradient(_i, _y[_r, _k], _k, "g_i")
+
+
+def local_steps(step: Expression) -> Statement:
+    lines = (
+        Line(1, 0, loop(_r, 0, _R - 1)),
+        Line(2, 1, loop(_i, 1, _M, parallel=True)),
+        Line(3, 2, let(_y[_r, 0], _x[_r])),
+        Line(4, 2, loop(_k, 0, _K - 1)),
+        Line(5, 3, let(_y[_r, _k + 1], step)),
+        Line(6, 1, let(_x[_r + 1], 1 / _M * Total(_i, _M, _y[_r, _K]))),
+    )
+    return Statement("mine.alg1", "algorithm", "Algorithm 1", Listing(lines))
+
+
+@pytest.mark.parametrize(
+    ("step", "algorithms", "status", "says"),
+    [
+        (_y[_r, _k] - _eta * _g, {"PFL": PFL}, Status.TESTED, "make the models of PFL"),
+        (_y[_r, _k] - _eta * _g, {"PFL": partial(PFL, K=3)}, Status.TESTED, "make the models of PFL"),
+        (_y[_r, _k] - _eta * _g, {"SCAFFOLD": SCAFFOLD, "PFL": PFL}, Status.TESTED, "make the models of PFL"),
+        (_y[_r, _k] + _eta * _g, {"PFL": PFL}, Status.ERROR, "mine.alg1: after round 1 the lines have x = "),
+        (_y[_r, _k] - _eta * _c[_r], {"PFL": PFL}, Status.OPEN, "line 5: c^(0) has no value"),
+        (_y[_r, _k] - _eta * _g, {}, Status.OPEN, "no algorithm"),
+    ],
+)
+def test_lines_against_code(step, algorithms, status, says) -> None:
+    found = round_or_lines(local_steps(step), False, algorithms=algorithms)
+    assert found.status is status and says in found.says

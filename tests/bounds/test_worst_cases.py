@@ -9,9 +9,28 @@ from typing import Any
 import pytest
 from sympy import Rational
 
+from fedtheory.bounds.certified_rounds import check
 from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.worst_cases import best_constant, rounds, two_valued
-from fedtheory.paper import K, L, M, drift, eta, gap, grad_sq, h, noise, paper, sigma, smooth
+from fedtheory.paper import (
+    K,
+    L,
+    M,
+    S,
+    dist2,
+    drift,
+    eta,
+    gap,
+    grad_sq,
+    h,
+    local_sq,
+    noise,
+    paper,
+    sigma,
+    smooth,
+    spread,
+    spread_everywhere,
+)
 from fedtheory.simulations.algorithms.baselines import FedProx, Scaffnew
 from fedtheory.simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOMGATE, FedGATE
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
@@ -22,7 +41,7 @@ from fedtheory.theory.proofs.gram import QuadraticForm, number, vector
 from fedtheory.theory.proofs.scenes import FunctionClass
 from fedtheory.theory.proofs.tight import Bracket, Unbounded, tight
 from fedtheory.theory.properties import Property
-from fedtheory.theory.statement import Bound, Statement
+from fedtheory.theory.statement import Bound, Statement, Status
 from tests.fedtheory.test_own_paper import FedAnchor
 
 CLASS, ETA = FunctionClass(Q(1), Q(1, 10)), Q(1, 2)
@@ -163,3 +182,32 @@ def test_noise_reads_what_is_assumed() -> None:
     }  # fmt: skip
     assert two_valued((1, 0), (1, -1), 1, False, both)(0, 2, 0, X) == -vector("n(10:0:+)")
     assert two_valued((0, 1), (), 0, True, both)(0, 1, 0, X) == vector("x") * 0
+
+
+# Lemmas about a round, proved from the algorithm's code for all constants and numbers of clients
+
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+def verdict(claim: Any, given: Any) -> Any:
+    p = paper("certified")
+    p.algorithm(PFL)
+    return check(p.lemma(claim, given=given))
+
+
+def test_a_lemma_is_proved_and_a_smaller_constant_is_not() -> None:
+    assert verdict(local_sq <= grad_sq + spread**2, [spread_everywhere]).status is Status.PROVED
+    assert verdict(local_sq <= grad_sq + spread**2 / 2, [spread_everywhere]).status is Status.OPEN
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        (dist2.next <= dist2 + eta**2 * sigma**2 / M, "one step"),
+        (local_sq <= grad_sq + spread**2 * S / M, "all of which take part"),
+    ],
+)
+def test_what_it_cannot_read_it_refuses(claim: Any, says: str) -> None:
+    found = verdict(claim, [smooth, spread_everywhere])
+    assert found.status is Status.BROKEN and says in found.says

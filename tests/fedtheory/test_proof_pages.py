@@ -26,7 +26,6 @@ from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdi
 from fedtheory.verification import Checked
 
 PROVED = ("sfl.lemma9.corrected", "sfl.lemma10", "fedcom.thmD4.corrected", "fedbat.lemma1", "fedbcgd.thm1.step47")
-PREMISES = {"claim": "By ", "algorithm": "the lines of "}
 
 
 def ledger(id_: str) -> Evidence:

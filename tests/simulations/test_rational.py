@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from fractions import Fraction as Plain
@@ -37,3 +38,25 @@ def test_a_search_is_the_same_without_gmpy2(capsys: pytest.CaptureFixture[str]) 
     exec(_SEARCH, {})
     (plain, *without), (quick, *with_) = (text.split(" ") for text in (found.stdout, capsys.readouterr().out))
     assert (plain, quick) == ("fractions", "gmpy2") and without == with_
+
+
+# Fractions stay exact in sympy, whatever numbers sympy counts with
+
+
+SCRIPT = """
+import sympy
+from fedtheory.simulations.exact.rational import Fraction
+import fedtheory.theory.statement
+q, x = Fraction(3, 4), sympy.Symbol("x")
+assert sympy.sympify(q) == sympy.Rational(q) == sympy.Rational(q.numerator, q.denominator) == sympy.Rational(3, 4)
+assert (x**2).subs(x, q) == sympy.Rational(9, 16) and (x <= q).args[1].is_Rational
+print(sympy.external.gmpy.GROUND_TYPES)
+"""
+
+
+@pytest.mark.dear
+@pytest.mark.parametrize("numbers", ["python", "gmpy", "flint"])
+def test_a_fraction_becomes_an_exact_number(numbers: str) -> None:
+    environment = os.environ | {"SYMPY_GROUND_TYPES": numbers}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, f"{numbers}\n"), done.stderr

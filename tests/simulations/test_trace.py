@@ -18,10 +18,8 @@ from fedtheory.simulations.exact.trace import PiecewiseQuadratic, RandomVector, 
 from fedtheory.simulations.problems.quadratic import Quadratic
 
 M, D = 3, 2
-RNG = np.random.default_rng(0)
 H = [[[2, 1], [1, 3]], [[1, 0], [0, 1]], [[3, -1], [-1, 1]]]
 B = [[1, -2], [0, 1], [-1, 1]]
-FLOATS = Quadratic(np.array(H, dtype=float), np.array(B, dtype=float))
 X, ETA = [Fraction(3, 2), Fraction(-1)], Fraction(1, 8)
 
 

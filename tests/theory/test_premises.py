@@ -17,7 +17,7 @@ from fedtheory.theory.proofs.argument import Argument, digest
 from fedtheory.theory.proofs.forms import Family, Minimiser, gradient, vector
 from fedtheory.theory.proofs.sequences import decayed
 from fedtheory.theory.properties import Property
-from fedtheory.theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, F_fun, global_grad, x, x_star
+from fedtheory.theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, F_fun, x, x_star
 from fedtheory.theory.sfl.symbols import M, R, S, dist2, sigma
 from fedtheory.theory.statement import Relations, Status, Verdict
 from fedtheory.verification import evidence, verify
@@ -117,7 +117,7 @@ def test_a_proof_by_an_algorithm_that_is_false(monkeypatch) -> None:
     assert any(v.says == "rests on fedbat.d1.update, which is refuted" for _, v in checked.verdicts)
 
 
-MEMBER, MEAN = ALL.at_start, global_grad
+MEMBER = ALL.at_start
 
 
 @pytest.mark.parametrize(
