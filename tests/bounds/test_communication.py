@@ -12,8 +12,6 @@ from fedtheory.bounds.communication import Cost, cost, to_target
 from fedtheory.simulations import expectation, run
 from fedtheory.simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus, FedLin, SLocalGD
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
-from fedtheory.simulations.algorithms.sfl import PFL, SFL
-from fedtheory.simulations.compressors import QSGD
 from fedtheory.simulations.problems.quadratic import generate
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Record
@@ -48,16 +46,6 @@ def test_the_downlink_is_the_whole_model() -> None:
     assert bcgd == Cost(5, 32 * 2, 32 * 10) and plus == Cost(5, 64 * 2, 64 * 10)
 
 
-def test_unequal_blocks_and_a_shared_one() -> None:
-    algorithm = FedBCGD(T=1, eta=0.1, N=2, K=2, sizes=(7, 1), share=2)
-    assert cost(algorithm, PROBLEM).up == 32 * ((7 + 1) / 2 + 2)
-
-
-def test_compression_on_top() -> None:
-    plain, compressed = (FedBCGD(T=1, eta=0.1, N=2, K=2, **how) for how in ({}, {"compressor": QSGD(4)}))
-    assert cost(compressed, PROBLEM).up < cost(plain, PROBLEM).up / 3
-
-
 def test_rounds_and_bits_to_a_target() -> None:
     algorithm = FedBCGD(T=2, eta=[0.4, 1e-6, 50.0], N=1, K=8)
     build = partial(expectation, generate(4, 8, L=1.0, mu=0.5, seed=1), rounds=60, x0=1.0, record=("gap",))
@@ -77,11 +65,6 @@ def test_runs_are_averaged_over_seeds() -> None:
     (found,) = to_target(data, algorithm, PROBLEM, start / 2)
     mean = data.gap.isel(step_size=0).mean("seed").values
     assert found is not None and found.rounds == int(np.flatnonzero(mean <= start / 2)[0])
-
-
-def test_a_model_goes_both_ways() -> None:
-    for algorithm in (PFL(K=2, eta=0.1, S=2), SFL(K=2, eta=0.1, S=2)):
-        assert cost(algorithm, PROBLEM) == Cost(2, 32 * PROBLEM.d, 32 * PROBLEM.d)
 
 
 def test_errors() -> None:

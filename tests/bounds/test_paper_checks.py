@@ -18,14 +18,13 @@ from fedtheory.bounds.fedbat.checks.replay import Replay as Learning, layered
 from fedtheory.bounds.fedbcgd.checks.listings import each, replays as of_blocks
 from fedtheory.bounds.fedcom.checks.executor import Replay as Compressing
 from fedtheory.bounds.fedcom.checks.listings import replays
-from fedtheory.bounds.sfl.checks.figures import curves
 from fedtheory.bounds.sfl.checks.listings import Replay
 from fedtheory.bounds.trials.listings import Place, Undefined, Unreadable, blocks, round_or_lines
 from fedtheory.simulations.algorithms.fedbat import VARIANTS, FedBAT
 from fedtheory.simulations.algorithms.fedcom import SCAFFOLD
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.compressors import RandK
-from fedtheory.simulations.problems.quadratic import from_functions, generate
+from fedtheory.simulations.problems.quadratic import generate
 from fedtheory.theory import catalogue
 from fedtheory.theory.fedbat.algorithms import ALG1 as LEARNED, ALG1_CORRECTED, R, t
 from fedtheory.theory.fedbcgd import algorithms as a
@@ -243,15 +242,6 @@ def test_a_symbol_without_a_value_is_an_error(id_: str, kind: str) -> None:
     changed = {one.what: one.statement for one in mutations(catalogue.find(f"fedbat.{id_}"))}["relation 1 times L"]
     with pytest.raises(ValueError, match="no value for 'L'"):
         verdict(changed, kind)
-
-
-def test_a_curve() -> None:
-    pair = curves(from_functions([0.5, 0.5], [0.0, 0.0]), 1, (0.25, 0.5), x0=1.0, R=3)
-    assert pair["PFL"].eta == pair["SFL"].eta == 0.5
-    np.testing.assert_allclose(pair["PFL"].distance, [1, 1 / 2, 1 / 4, 1 / 8])
-    np.testing.assert_allclose(pair["SFL"].distance, [1, 1 / 4, 1 / 16, 1 / 64])
-    assert pair["SFL"].rounds_to(0.1) == 2
-    assert pair["SFL"].rounds_to(0.01) == np.inf
 
 
 # The lines of a paper outside against the code of its algorithm

@@ -83,7 +83,6 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["bound", THEOREM, "L"], "'L' is no parameter: expected name=value"),
         (["bound", THEOREM, "L=1", "L=2"], "L is given twice"),
         (["tune", "fedcom.cond61", "L=1", "gamma=1", "tau=2", "q=1"], "is a definition: expected a bound"),
-        (["compare", THEOREM, "sfl.thm1.nonconvex"], "expected the same quantity"),
         (
             ["sharpen", "sfl.lemma4"],
             "sfl.lemma4: no proof of a sharper form has free choices; expected a theorem such as",
@@ -109,10 +108,7 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["simulate", "digits", "FedBCGD", "eta=0.1", "loss=sigmoid"], "digits has 10 classes; expected label=CLASS"),
         (["simulate", "digits", "FedBCGD", "eta=0.1", "label=10"], "label = 10: expected a class of digits"),
         (["simulate", "digits", "FedBCGD", "eta=0.1", "regularisation=L"], "regularisation=: expected a number"),
-        (["simulate", "digits", "FedAvg", "eta=0.1", "weights=size"], "weights = 'size': expected 'sizes'"),
-        (["simulate", "digits", "SFL", "eta=0.1", "weights=sizes"], "SFL counts all clients alike"),
         (["simulate", "quadratic", "FedAvg", "eta=0.1", "weights=sizes"], "unknown parameter weights"),
-        (["simulate", "quadratic", "FedBAT", "eta=0.1", "gamma=odd"], "gamma = 'odd': expected one of 'theorem'"),
         (["simulate", "quadratic", "FedBAT", "eta=0.1", "gamma=0"], "gamma = 0.0: expected a finite number > 0"),
         (["verify", "fedbcgd.lemma1", "--data", "digits"], "no bound on runs of an algorithm on data"),
         (["verify", THEOREM, "--data", "no_such_file"], "no_such_file"),
@@ -292,16 +288,6 @@ def test_simulate_by_the_size_of_the_data(call) -> None:
     plain, weighted = (json.loads(one["settings"]["problem"]) for one in found)
     assert "weights" not in plain and sum(weighted["weights"]) == pytest.approx(1)
     assert found[0]["summary"][-1]["gap"] != pytest.approx(found[1]["summary"][-1]["gap"], rel=1e-6)
-
-
-def test_simulate_with_the_learning_rates_of_the_theorem(call) -> None:
-    """L = 1, mu = 1/10: gamma = 80, a number or a word."""
-    own = ["eta=0.05", "tau=4", "K=2", "rounds=5", "seeds=2", "--json"]
-    word, number, without = (
-        json.loads(call("simulate", "quadratic", "FedBAT", *own, *more)[1])["summary"][-1]["gap"]
-        for more in (["gamma=theorem"], ["gamma=80"], [])
-    )
-    assert word == pytest.approx(number, rel=1e-9) and abs(word / without - 1) > 1e-6
 
 
 def test_installed_command_and_pipe_without_progress() -> None:

@@ -27,6 +27,7 @@ from fedtheory.simulations.problems.least_squares import least_squares
 from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Status
+from tests.fedtheory.test_files import TOML as SMALL
 
 MINE = '''
 from dataclasses import dataclass
@@ -45,25 +46,8 @@ class OneStep(LocalSteps):
 
 PROBLEMS = {"mine": lambda: generate(d=2, M=3, L=1.0, mu=0.5, zeta_star=1.0)}
 '''
-TOML = """
-rounds = 3
-seeds = [0]
-[data]
-name = "generated"
-shape = [1, 4, 4]
-classes = 2
-train = 12
-test = 4
-clients = 3
-[network]
-model = "logistic"
-batching = "loop"
-[algorithm]
-name = "OneStep"
-from = "mine.py"
-K = 1
-eta = 0.1
-"""
+FROM = ', from = "mine.py"'
+TOML = SMALL.replace('name = "PFL"', f'name = "OneStep"{FROM}')
 
 
 @pytest.fixture
@@ -331,7 +315,7 @@ def test_an_algorithm_from_a_file_is_trained_and_resumed(call: Any) -> None:
     assert rows["round"].tolist() == [0, 1, 2, 3] and rows["value"].is_monotonic_decreasing
     stored = training.trained(Path("runs/mine"))
     assert stored is not None and list(stored.sha256) == ["algorithm"]
-    elsewhere = TOML.replace('from = "mine.py"\n', "")
+    elsewhere = TOML.replace(FROM, "")
     Path("other.toml").write_text(elsewhere)
     status, _, err = call("train", "other.toml")
     assert status == 2 and "algorithm 'OneStep': expected one of" in err
@@ -388,7 +372,7 @@ def test_a_changed_file_is_not_taken_for_the_training_s_own(spoil: Any, says: st
 
 
 def test_nothing_is_written_for_a_training_that_is_refused(call: Any) -> None:
-    Path("bad.toml").write_text(TOML.replace("K = 1", "K = 1\nS = 9"))
+    Path("bad.toml").write_text(TOML.replace("K = 1", "K = 1, S = 9"))
     status, _, err = call("train", "bad.toml")
     assert status == 2 and "S = 9" in err and not Path("runs").exists()
     for name in ("..toml", ".toml"):

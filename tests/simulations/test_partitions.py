@@ -71,36 +71,26 @@ def check_owned(partition: Partition, labels: np.ndarray, M: int, C: int) -> Non
             assert up.all() or not up.any() or remainder[up].min() >= remainder[~up].max() - 1e-9
 
 
-@settings(max_examples=100, deadline=None)
-@given(labellings(), st.integers(1, 9), SEEDS)
-def test_iid_is_a_partition_into_equal_sizes(labels: np.ndarray, M: int, seed: int) -> None:
-    if len(labels) < M:
-        with pytest.raises(ValueError, match=f"M = {M} clients for n = {len(labels)} samples"):
-            iid(labels, M, seed)
+@settings(max_examples=350, deadline=None)
+@given(labellings(), st.integers(1, 9), st.one_of(st.integers(0, 4), ALPHAS), SEEDS)
+def test_every_sample_is_dealt_once_and_sizes_are_equal_or_not_0(
+    labels: np.ndarray, M: int, setting: float, seed: int
+) -> None:
+    """iid (0), so many shards a client, up to one sample of each shard apart, or Dir(alpha)."""
+    whole, n = isinstance(setting, int), len(labels)
+    parts = M * max(1, setting) if whole else M
+    if parts > n:
+        with pytest.raises(ValueError, match=rf"M = {M} clients for n = {n} samples|= {parts} shards of {n} samples"):
+            dealt(labels, M, setting, seed)
         return
-    sizes = check_partition(iid(labels, M, seed), labels, M).sum(axis=0)
-    assert sizes.max() - sizes.min() <= 1
+    sizes = check_partition(dealt(labels, M, setting, seed), labels, M).sum(axis=0)
+    assert not whole or sizes.max() - sizes.min() <= max(1, setting)
 
 
-@settings(max_examples=100, deadline=None)
-@given(labellings(), st.integers(1, 9), st.integers(1, 4), SEEDS)
-def test_shards_is_a_partition(labels: np.ndarray, M: int, shards_per_client: int, seed: int) -> None:
-    if M * shards_per_client > len(labels):
-        with pytest.raises(ValueError, match=rf"M = {M} |= {M * shards_per_client} shards of {len(labels)} samples"):
-            shards(labels, M, shards_per_client, seed)
-        return
-    sizes = check_partition(shards(labels, M, shards_per_client, seed), labels, M).sum(axis=0)
-    assert sizes.max() - sizes.min() <= shards_per_client
-
-
-@settings(max_examples=150, deadline=None)
-@given(labellings(), st.integers(1, 9), ALPHAS, SEEDS)
-def test_dirichlet_is_a_partition_without_empty_clients(labels: np.ndarray, M: int, alpha: float, seed: int) -> None:
-    if len(labels) < M:
-        with pytest.raises(ValueError, match=f"M = {M} clients for n = {len(labels)} samples"):
-            dirichlet(labels, M, alpha, seed)
-        return
-    check_partition(dirichlet(labels, M, alpha, seed), labels, M)
+def dealt(labels: np.ndarray, M: int, setting: float, seed: int) -> Partition:
+    if isinstance(setting, int):
+        return shards(labels, M, setting, seed) if setting else iid(labels, M, seed)
+    return dirichlet(labels, M, setting, seed)
 
 
 @settings(max_examples=300, deadline=None)

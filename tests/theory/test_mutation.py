@@ -53,17 +53,6 @@ def test_changes_inside_a_formula() -> None:
         return {c.what: c.statement for c in mutations(catalogue.find(id_)) if c.part in ("inside", "limits", "letter")}
 
     found = inside("sfl.eq14")
-    assert set(found) == {
-        "left side of 1: twice what is in h(sum(x[i], i = 1..n)/n)",
-        "left side of 1: twice what is in sum(x[i], i = 1..n)",
-        "right side of 1: twice what is in h(x[i])",
-        "right side of 1: twice what is in sum(h(x[i]), i = 1..n)",
-        *(f"left side of 1: sum(x[i], i = 1..n) from {limits}" for limits in ("2 to n", "1 to n - 1", "1 to n + 1")),
-        *(
-            f"right side of 1: sum(h(x[i]), i = 1..n) from {limits}"
-            for limits in ("2 to n", "1 to n - 1", "1 to n + 1")
-        ),
-    }
     changed = found["right side of 1: twice what is in h(x[i])"].claim
     assert isinstance(changed, Relations)
     assert str(changed.relations[0].rhs) == "Sum(Value(h, 2*x[i]), (i, 1, n))/n"

@@ -70,15 +70,6 @@ def descent(steps: int, rate: Rational, mu: sympy.Expr = sympy.S.Zero) -> Progra
     return Programme.of(points[-1].value, start**2, pairs)
 
 
-def test_the_contraction_of_a_gradient_step_is_that_of_the_worst_quadratic() -> None:
-    """max(1 - mu gamma, L gamma - 1)^2 for ||x_1 - x*||^2."""
-    for rate, value in ((Rational(1), 0.81), (Rational(19, 10), 0.81), (Rational(1, 2), 0.9025)):
-        made = descent(0, rate, Rational(1, 10))
-        x, g = sympy.symbols("x g0", real=True)
-        programme = replace(made, objective=quadratic((x - rate * g) ** 2))
-        holds(programme, tight(programme), value)
-
-
 def test_two_opposite_conditions_are_an_equality() -> None:
     """A Polyak step, gamma ||g||^2 = 2 (f - f*): Barré, Taylor, d'Aspremont (2020), Proposition 1."""
     rate, mu = Rational(3, 2), Rational(1, 10)
