@@ -243,18 +243,6 @@ def test_what_is_no_round(of: Any, changed: dict[str, Any], message: str) -> Non
         replace(of, **changed)
 
 
-def test_lemma11_fails_also_with_the_lag_that_it_prints() -> None:
-    """(77) prints the lag about grad f_i(x^r); Lemma 15 uses it about grad f_i(x*), as the catalogue has it."""
-    one = ((F(1),),)
-    r = BlockRound(H=(one,) * 5, b=((F(0),),) * 5, beta=F(1), x=(F(1),), v=(F(0),), points=((F(1),),) * 5, sigma_sq=F(0),
-                   N=1, K=1, T=1, eta=F(1, 100), lam=F(0))  # fmt: skip
-    found = block_round(r)
-    assert (
-        found["lag"] == 0
-        and found["G_sq"] == 1 > F(4, 5) * found["drift_z"] + 8 * found["lag"] + F(8, 5) * found["gap"]
-    )
-
-
 # All outcomes: every quantity a second time, by loops over all noises, coins and samples.  The loops share no formula with
 # the code, and every name in its tables has a number here, so a wrong formula cannot stay.
 

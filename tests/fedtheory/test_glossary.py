@@ -33,12 +33,6 @@ def test_an_unknown_symbol() -> None:
         glossary("etaa")
 
 
-def test_symbols_are_told_apart_by_their_concepts() -> None:
-    smoothness = {paper: symbol for paper, symbol in glossary("L")["L"].items() if paper != "fedbcgd"}
-    assert len(smoothness) == 3 and not apart(smoothness) and apart(glossary("L")["L"])
-    assert apart(glossary("beta")["beta"]) and apart(glossary("q")["q"]) and not apart(glossary("sigma")["sigma"])
-
-
 # Concepts: what letters of different papers have in common
 
 

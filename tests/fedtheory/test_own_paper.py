@@ -132,13 +132,6 @@ def report(write: Callable[[], OwnPaper], name: str = "") -> PaperVerdicts:
     return own.check(*(s for s in own.statements.values() if s.id.endswith(f".{name}")))
 
 
-@pytest.mark.parametrize("lemma", ["lemma1", pytest.param("lemma2", marks=pytest.mark.slow)])
-def test_a_true_lemma_is_tested(lemma: str) -> None:
-    """Without a line about evidence: units, exact search, worst case."""
-    kinds = {e.kind: v.status for e, v in report(written, lemma)[lemma].verdicts}
-    assert kinds == {"units": Status.PROVED, "search": Status.TESTED, "worst_case": Status.TESTED}
-
-
 def test_the_calls_are_those_of_the_four_papers() -> None:
     p = paper("kinds", step=K * eta)
     small = p.assumption(Words("h is small."), place="page 1")
