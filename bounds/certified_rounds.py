@@ -177,16 +177,17 @@ class _Model:
                 return ZERO
             several = points.setdefault((client, turn, k), [])  # at another point a sample has another noise
             several += [point.e] if point.e not in several else []
-            name = f"~n{(turn - 1) // at.M}.{k}" + "'" * several.index(point.e)
+            name = f"~n{side}{(turn - 1) // at.M}.{k}" + "'" * several.index(point.e)
             if not unbiased:
                 return Formal(at.symbol(name, client, at.behind(point.e)))
             return Formal(at.draw(name, client, Property.UNBIASED, at.behind(point.e)))
 
         times: list[int] = []
+        side = ""  # of the coin: what is drawn then
 
         def coder(messages: Sequence[Formal]) -> list[Formal]:
             times.append(1)
-            found, name = [], f"~e{len(times)}"
+            found, name = [], f"~e{side}{len(times)}"
             for m, one in enumerate(messages):
                 if Property.COMPRESSOR in given:
                     error = at.draw(name, m, Property.COMPRESSOR, at.behind(one.e))
@@ -200,8 +201,10 @@ class _Model:
         functions = [at.function(m) for m in clients]
 
         def traced(before: Mapping[str, Any], coin: float | None) -> Trace:
+            nonlocal side
             times.clear()
-            coded = coder if compresses else None
+            points.clear()
+            side, coded = "tails" if coin else "", coder if compresses else None
             return trace(algorithm, functions, x, ZERO, eta, list(clients), noise, before, None, coin, coded)
 
         chance = getattr(algorithm, getattr(algorithm, _COIN), None) if hasattr(algorithm, _COIN) else None
@@ -304,29 +307,55 @@ def _same(key: Any, several: Any) -> Any:
     return first
 
 
+_Most = Mapping[sympy.Symbol, sympy.Expr]  # an error -> what bounds its mean square
+
+
 def _without_draws(
-    at: _RoundSymbols,
-    form: sympy.Expr,
-    most: Mapping[sympy.Symbol, sympy.Expr],
+    forms: Sequence[sympy.Expr],
+    rounds: Sequence[tuple[_RoundSymbols, _Most]],
     when: Sequence[Any],
     independent: frozenset[Any],
-) -> sympy.Expr:
-    """A form that is to be >= 0, with a bound in place of the square of each error of mean zero, the last drawn first.
+) -> list[sympy.Expr]:
+    """Forms that are to be >= 0, with a bound in place of the square of each error of mean zero, the last drawn first.
 
-    most  an error -> what bounds its mean square
+    forms  at each number of clients of `_COUNTS`, as `rounds`
+    when   conditions in which M is not
+
+    The factor of an error's square, times M, is a + b/M; that it is <= 0 for every M is seen at M = 2 and in the limit.
     """
-    for d in reversed(list(at.draws)):
-        poly = sympy.Poly(form, *sorted((s for s in form.free_symbols if s in at.of), key=str))
-        kept = []
-        for powers, c in poly.terms():
-            used = [s for s, n in zip(poly.gens, powers, strict=True) for _ in range(n)]
-            if not (len(used) == 2 and not at.values & {*used} and _vanishes(at, used[0], used[1], independent)):
-                kept.append(c * sympy.Mul(*used))
-        form = sympy.Add(*kept)
-        c = form.coeff(d, 2)
-        if d in most and c != 0 and form.coeff(d, 1) == 0 and follows(when, sympy.factor(-c) >= 0) is True:
-            form = sympy.expand(form - c * d**2 + c * most[d])
-    return form
+    found = list(forms)
+    for name in dict.fromkeys(rounds[0][0].of[d][0] for d in reversed(list(rounds[0][0].draws))):
+        found = [_independent(at, form, independent) for form, (at, _) in zip(found, rounds, strict=True)]
+        own = [[d for d in at.draws if at.of[d][0] == name] for at, _ in rounds]
+        if any(d not in most or form.coeff(d, 1) != 0
+               for form, (_, most), draws in zip(found, rounds, own, strict=True) for d in draws):  # fmt: skip
+            continue
+        factors = [{form.coeff(d, 2) for d in draws} for form, draws in zip(found, own, strict=True)]
+        if any(len(several) != 1 for several in factors):
+            continue
+        each = [next(iter(several)) for several in factors]
+        try:
+            factor = _in_count([{name: c * at.M} for c, (at, _) in zip(each, rounds, strict=True)])
+        except ValueError:
+            continue
+        ends = [sympy.factor(-c.subs(_SHARE, end)) >= 0 for c in factor.values() for end in (0, sympy.S.Half)]
+        if all(one == sympy.true or follows(when, one) is True for one in ends):
+            found = [
+                sympy.expand(form + c * sympy.Add(*(most[d] - d**2 for d in draws)))
+                for form, c, draws, (_, most) in zip(found, each, own, rounds, strict=True)
+            ]
+    return found
+
+
+def _independent(at: _RoundSymbols, form: sympy.Expr, independent: frozenset[Any]) -> sympy.Expr:
+    """A form without the products whose expectation is 0."""
+    poly = sympy.Poly(form, *sorted((s for s in form.free_symbols if s in at.of), key=str))
+    kept = []
+    for powers, c in poly.terms():
+        used = [s for s, n in zip(poly.gens, powers, strict=True) for _ in range(n)]
+        if not (len(used) == 2 and not at.values & {*used} and _vanishes(at, used[0], used[1], independent)):
+            kept.append(c * sympy.Mul(*used))
+    return sympy.Add(*kept)
 
 
 def _vanishes(at: _RoundSymbols, a: sympy.Symbol, b: sympy.Symbol, independent: frozenset[Property]) -> bool:
@@ -476,7 +505,9 @@ def question(statement: Statement) -> inequalities.FormQuestion:
     eta = by_name["eta"]
     bounds = [by_name[n] for n in ("sigma", "zeta_star", "zeta", "G_max") if n in by_name]
     squared = {s: sympy.Symbol(f"{s}^2", positive=True) for s in bounds}
-    claims, known = [], []
+    plain: list[sympy.Expr] = []
+    rounds: list[tuple[_RoundSymbols, _Most]] = []
+    known = []
     least = {Property.MINIMISER, Property.STRONGLY_CONVEX} & given.keys()
     zero = frozenset({*([_STAR] if least else ()), *(name for name, kind in model.memory.items() if kind == "sum 0")})
     independent = frozenset(law for law, apart in _FRESH.items() if apart in given)
@@ -492,9 +523,8 @@ def question(statement: Statement) -> inequalities.FormQuestion:
         count = {} if "M" not in by_name else {by_name["M"]: sympy.Integer(M)}
         form = sympy.expand(-sides.xreplace(means).subs(count).subs(roots))
         traces = [t for _, t in outcomes]
-        positive = [w.subs(count) for w in when]
-        most = {d: sympy.expand(e.subs(roots)) for d, e in _mean_squares(at, traces, given).items()}
-        claims.append(_reduced(at, _without_draws(at, form, most, positive, independent), independent, zero))
+        plain.append(form)
+        rounds.append((at, {d: sympy.expand(e.subs(roots)) for d, e in _mean_squares(at, traces, given).items()}))
         every = _conditions(at, traces, given)
         reduced = {}
         for name, several in every.items():
@@ -506,7 +536,11 @@ def question(statement: Statement) -> inequalities.FormQuestion:
         known.append(reduced)
     shared = [name for name in known[0] if all(name in own for own in known)]
     forms = {name: _form(_in_count([own[name] for own in known])) for name in shared}
-    goal = _form(_in_count(claims))
+    of_all = [w for w in when if by_name.get("M") not in w.free_symbols]
+    claims = _without_draws(plain, rounds, of_all, independent)
+    goal = _form(
+        _in_count([_reduced(at, form, independent, zero) for form, (at, _) in zip(claims, rounds, strict=True)])
+    )
     numbers = {x for x in squared.values() if any(x in e.free_symbols for e in (goal, *forms.values()))}
     when = [w.subs(by_name["M"], 1 / _SHARE) if "M" in by_name else w for w in when] + [_SHARE <= 1]
     parts = {
