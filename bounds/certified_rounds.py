@@ -209,23 +209,34 @@ class _Model:
 
         chance = getattr(algorithm, getattr(algorithm, _COIN), None) if hasattr(algorithm, _COIN) else None
         tosses = [(sympy.S.One, None)] if chance is None else [(chance, 0.0), (1 - chance, float("inf"))]
+        starts = self._starts(own, of_clients, x, [f.at(x).gradient for f in functions], eta)
         for odds, coin in tosses:
             found = traced(memory, coin)
             self._refuse_other_memories(found)
-            if self.memory and min(_COUNTS) == at.M:
-                starts = ([ZERO] * at.M, [x] * at.M, [f.at(x).gradient for f in functions])
-                kinds = [starts if self.memory[name] != "sum 0" else starts[:1] for name in own]
-                several = (
-                    {
-                        n: one if of_clients[n] else sum(one[1:], start=one[0]) / at.M
-                        for n, one in zip(own, s, strict=True)
-                    }
-                    for s in product(*kinds)
-                )
+            if self.memory and min(_COUNTS) == at.M:  # with the same memories for both sides of the coin
                 first = traced({}, coin).vectors
-                if not any(first == traced(with_means(one), coin).vectors for one in several):
-                    raise ValueError("its first round is none of the others, with memories of 0, x or gradients at x")
+                starts = [one for one in starts if first == traced(with_means(one), coin).vectors]
+                if not starts:
+                    raise ValueError(
+                        "its first round is none of the others, with memories of 0, x, gradients at x or their deviations"
+                    )
             yield odds, found
+
+    def _starts(
+        self, own: Sequence[str], of_clients: Mapping[str, bool], x: Formal, gradients: Sequence[Formal], eta: Any
+    ) -> list[dict[str, Any]]:
+        """What the memories may be before the first round."""
+        M = len(gradients)
+        mean = sum(gradients[1:], start=gradients[0]) / M
+        away = [g - mean for g in gradients]
+        zero = [ZERO] * M
+        every = [zero, [x] * M, gradients, away, *([-(g * c) for g in gradients] for c in (1, eta))]
+        of_kind = {"sum 0": [zero, away, [-g for g in away]]}
+        kinds = [of_kind.get(self.memory[name], every) for name in own]
+        return [
+            {n: v if of_clients[n] else sum(v[1:], start=v[0]) / M for n, v in zip(own, several, strict=True)}
+            for several in product(*kinds)
+        ]
 
     def _refuse_other_memories(self, t: Trace) -> None:
         """Raises ValueError for a memory that is after a round not what it is before each, and for one not declared."""
@@ -496,6 +507,8 @@ def question(statement: Statement) -> inequalities.FormQuestion:
     extremes = sorted(sides.atoms(sympy.Max, sympy.Min), key=str)
     one_of = {e: sympy.Symbol(f"extreme{i}", positive=True) for i, e in enumerate(extremes)}
     when = [read(c.relation) for c in statement.when]
+    kind = algorithm.func if isinstance(algorithm, partial) else algorithm
+    when += [settings[name] <= 1 for name in names if name == getattr(kind, _COIN, None)]  # a chance
     when += [r >= part if isinstance(e, sympy.Max) else r <= part for e, r in one_of.items() for part in e.args]
     if any(not part.is_positive for e in extremes if isinstance(e, sympy.Min) for part in e.args):
         raise ValueError(f"{statement.id}: expected minima of positive numbers")

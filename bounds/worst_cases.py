@@ -349,7 +349,7 @@ class _OfTraces:
         return bool(bounded & self.quantities.keys()) and {s.name for s in statement.symbols} <= known
 
     def complete(self, statement: Statement, given: Mapping[str, Fraction]) -> scenes.Numbers:
-        """The symbols' values; both step sizes, from the one that is given; with noise unless told."""
+        """The symbols' values; both step sizes, from the one that is given; with the noise that it assumes."""
         symbols = {s.name: s for s in catalogue.symbols(statement).values()}
         given = {**{n: v for n, v in self.fixed.items() if n in symbols}, **given}
         needed = {"L", *({"M", *self.settings, *self.fixed} & symbols.keys())}
@@ -365,7 +365,8 @@ class _OfTraces:
             factor = statement.where[eta_tilde].subs(at) / at.get(eta, eta)
             at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
         sigma = symbols["sigma"].sympy if "sigma" in symbols else None
-        return at if sigma is None else {sigma: sigma} | at
+        noise = sigma if self._constant(statement, "sigma") else sympy.S.Zero  # none where the statement assumes none
+        return at if sigma is None else {sigma: noise} | at
 
     def tried(self, statement: Statement, full: bool) -> list[dict[str, Fraction]]:
         """Two clients, in full three too, with one and two local steps, all clients or one; with noise one step."""

@@ -38,6 +38,11 @@ class RoundQuantity(sympy.Symbol):  # sympy prints a `Quantity` as one of physic
         return found
 
     @property
+    def of_run(self) -> bool:
+        """Whether it is about all rounds of a run, not about one."""
+        return any(name == self.name and time != "next" for (_, time), name in _TIMES.items())
+
+    @property
     def next(self) -> RoundQuantity:
         """After the round."""
         return self._at("next")
@@ -70,6 +75,11 @@ class OwnQuantity(RoundQuantity):
         if time not in ("next", "last"):
             raise AttributeError(f"{self.name}.{time}: expected one of next, last")
         return OwnQuantity(f"{self.name}_{time}", real=True, nonnegative=True)
+
+    @property
+    def of_run(self) -> bool:
+        """Whether it is about all rounds of a run, not about one."""
+        return self.name.endswith("_last")
 
 
 _TIMES: dict[tuple[str, str], str] = {}

@@ -34,6 +34,7 @@ from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement,
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by this or less is rounding
+_ROUNDED = 1e-12  # of the largest value so far: what is less may be rounding
 
 Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
 
@@ -659,11 +660,13 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         if crossing is not None:
             return crossing
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
-        above, below = (high > bound * (1 + ROUNDING)).any(), (low < bound * (1 - ROUNDING)).any()
+        least = _least(data)[inside]
+        above = (high > np.maximum(bound * (1 + ROUNDING), least)).any()
+        below = (low + least < bound * (1 - ROUNDING)).any()
         if (above and claim.sign != ">=") or (below and claim.sign != "<="):
             straddles.append(arena.name)
         upper, lower = (high, bound) if claim.sign == ">=" else (bound, low)
-        positive = lower > 0
+        positive = lower > least
         slack = min(slack, float((upper[positive] / lower[positive]).min(initial=np.inf)))
         ratios = bound[mean > 0] / mean[mean > 0]
         found.append((float(ratios.min(initial=np.inf)), float(ratios.max(initial=0.0)), arena.name))
@@ -691,12 +694,13 @@ def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
     """`exceeded` at the step size and R where a confronted arena violates its bound most; None where it never does."""
     inside = data.admissible.values
     bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
-    above = bool((low > bound * (1 + ROUNDING)).any()) and sign != ">="
-    below = bool((high < bound * (1 - ROUNDING)).any()) and sign != "<="
+    least = _least(data)[inside]
+    over, under = low > np.maximum(bound * (1 + ROUNDING), least), high + least < bound * (1 - ROUNDING)
+    above, below = bool(over.any()) and sign != ">=", bool(under.any()) and sign != "<="
     if not above and not below:
         return None
     end = low if above else high
-    ratio = end / np.maximum(bound, float(np.finfo(float).tiny))
+    ratio = np.where(over if above else under, end / np.maximum(bound, float(np.finfo(float).tiny)), 1.0)
     worst, diverged = int(ratio.argmax() if above else ratio.argmin()), None
     places = np.argwhere(inside)
     if np.isinf(low[worst]):
@@ -715,6 +719,12 @@ def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
         above=above,
         diverged=diverged,
     )
+
+
+def _least(data: xr.Dataset) -> np.ndarray:
+    """What an exact expectation must exceed to tell it from rounding; 0 for runs, which have an interval."""
+    values = np.where(np.isfinite(data["mean"].values), data["mean"].values, 0)
+    return (0.0 if data.attrs["seeds"] else _ROUNDED) * np.maximum.accumulate(values, axis=1)
 
 
 def exceeded(

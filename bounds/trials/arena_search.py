@@ -340,13 +340,15 @@ def _tightest_point(
         diverged = int(gone[e].argmax()) + 1
         i = max(diverged - 2, 0)
     found, step, at_it, bounded_by = (float(x) for x in (ratio[e, i], steps[e], measured[e, i], value[e, i]))
-    rounding = _rounding(problem, quantity.recorded, at_it)
+    rounding = _rounding(problem, quantity.recorded, at_it, float(beginning[e, 0]))
     return Tightest(found, candidate, arena, step, i + 1, at_it, bounded_by, diverged, rounding=rounding)
 
 
-def _rounding(problem: Problem, recorded: str, measured: float) -> float:
-    """The rounding error of a measured gap, relative to it; 0 for what is no difference of values."""
-    if "gap" not in recorded or measured <= 0:
+def _rounding(problem: Problem, recorded: str, measured: float, beginning: float) -> float:
+    """The rounding error of what is measured, relative to it: of the values of a gap, or of second moments at the start."""
+    if measured <= 0:
         return 0.0
-    largest = abs(float(problem.value(np.full(problem.d, _X0)))) + abs(float(problem.constants["F_star"]))
+    largest = beginning + float(np.square(getattr(problem, "b", 0)).sum()) + problem.d * _X0**2
+    if "gap" in recorded:
+        largest = abs(float(problem.value(np.full(problem.d, _X0)))) + abs(float(problem.constants["F_star"]))
     return _UNITS * float(np.finfo(float).eps) * largest / measured

@@ -37,6 +37,7 @@ NAME = "own"
 FORMATS = ("PNG", "JPEG", "BMP")
 SHARE = 0.2  # of the rows of each class that are held out as test set
 _TESTS = ("test", "val", "valid", "validation")  # usual names of the folder of test images
+_AGAIN = 16  # times that a model is asked again for the outputs of the same rows
 
 
 # ------------------------------------------------------------------------------------------------ data
@@ -298,7 +299,7 @@ def probed(model: str, digest: str, shape: tuple[int, int, int], outputs: int) -
         raise ValueError(f"{name} makes {made} of {given}: expected (2, {outputs}), a number for each class")
     if changed := [n for n, b in own.named_buffers() if not torch.equal(b, before[n])]:
         raise ValueError(f"{name} changes its buffer {changed[0]}: expected constants, or torch's normalisations")
-    if not torch.equal(own(X), z):
+    if not all(torch.equal(own(X), z) for _ in range(_AGAIN)):  # a few outputs are now and then the same by chance
         raise ValueError(
             f"{name} is random, as with dropout: expected the same outputs for the same images, such as p=0"
         )

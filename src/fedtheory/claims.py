@@ -367,7 +367,10 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -of(operand)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
-                return _OPERATIONS[type(op)](of(left), of(right))
+                first, second = of(left), of(right)
+                if isinstance(op, ast.Pow) and getattr(second, "is_number", False) and abs(second) > _LARGEST_POWER:
+                    raise ValueError(f"{ast.unparse(node)}: expected a power of {_LARGEST_POWER} at most")
+                return _OPERATIONS[type(op)](first, second)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
                 return _COMPARED[type(op)](of(left), of(right))
             case ast.Attribute(value=value, attr=name) if name in _ATTRIBUTES:
@@ -385,6 +388,7 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
         raise ValueError(f"{text!r}: {error}") from None
 
 
+_LARGEST_POWER = 1000
 _OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,

@@ -190,8 +190,8 @@ class OwnPaper(Paper):
             says = f"{meaning}, {when}"
             self.symbols[each.name] = Symbol(each.name, latex + index, says, monomial(name, unit), each, None)
         self.quantities[name], self.starts[one] = lambda t: of(t, _Memories(t.before)), sympy.sympify(start)
-        over = {"end": _Over(), "steps": _Over(), "coded": _Over(), "known": {}}
-        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, **over), _Memories(t.memory))
+        over = {"end": _Over(), "steps": _Over(), "coded": _Over(), "memory": _Over(), "known": {}}
+        self.quantities[one.next.name] = lambda t: of(replace(t, x=t.end, before=t.memory, **over), _Memories(t.memory))
         return one
 
     def _refuse_start(self, name: str, of: Callable[[Any, Mapping[str, Any]], Any], start: sympy.Expr) -> None:
@@ -282,6 +282,8 @@ class OwnPaper(Paper):
         if isinstance(claim, Relational) and claim.atoms(VectorSymbol):
             inequalities.of_forms(claim, when=[one.relation for one in conditions])
         here = Statement("", kind, "", stated, tuple(conditions)).symbols
+        if any(isinstance(s, field.RoundQuantity) and s.of_run for s in Statement("", kind, "", stated).symbols):
+            _refuse_changing(stated, conditions, about.get("where", {}))
         defined = {s: e for s, e in self.where.items() if s in here} | dict(about.get("where", {}))
         if {field.mu, field.L} <= here:
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
@@ -348,12 +350,19 @@ class OwnPaper(Paper):
         claim = _stated(statement).claim
         if not isinstance(claim, Bound):
             raise ValueError(f"{statement.id}: expected a bound")
+        many = cases if callable(cases) else all(np.ndim(several) == 1 for several in cases.values())
+        if not isinstance(left, sympy.Expr) or not many:
+            wrong = (
+                f"left = {left!r}: expected a formula" if many else f"cases = {cases}: expected several numbers of each"
+            )
+            raise ValueError(f"{statement.id}: {wrong}")
         names = sorted(map(str, left.free_symbols))
         value, needed = sympy.lambdify(names, left, "numpy"), catalogue.properties(statement)
 
         def measured(at: Mapping[str, Any]) -> float:
             with np.errstate(all="ignore"):  # outside a changed condition numbers may be too large
-                return float(value(*(np.float64(at[name]) for name in names)))
+                found = value(*(np.float64(at[name]) for name in names))
+                return float(found) if np.isreal(found) else np.nan
 
         def check(changed: Statement, full: bool) -> Verdict:
             every = (
@@ -458,6 +467,15 @@ class OwnPaper(Paper):
     def __repr__(self) -> str:
         some = [f"  {s.id.partition('.')[2]}: {_shown(s)}" for s in self._claims if s.kind != "algorithm"]
         return "\n".join([f"{self.name}: {self.title}", *some[:8]])
+
+
+def _refuse_changing(claim: Claim, conditions: Sequence[Condition], where: Mapping[Any, Any]) -> None:
+    """Raises ValueError for a statement about a run with something that is another number in each round."""
+    symbols = Statement("", "lemma", "", claim).symbols | {s for c in conditions for s in c.relation.free_symbols}
+    changing = {s for s in symbols if isinstance(s, field.RoundQuantity) and not s.of_run}
+    of_r = [s for s, e in where.items() if s != field.w_r and field.r in sympy.sympify(e).free_symbols]
+    if wrong := sorted({*changing, *of_r, *({field.r} & symbols)}, key=str):
+        raise ValueError(f"{wrong[0]} is another number in each round: expected none in a statement about all rounds")
 
 
 class _Over:

@@ -58,10 +58,13 @@ def _claimed(p: Argument, lemma: Statement) -> Fact:
 
 
 def plus(weight: Any, lemma: Statement) -> Inference:
-    """The fact so far, and a weight >= 0 times a lemma with <=, added up."""
+    """The fact so far, and a weight >= 0 times a lemma with <=, added up.  Raises ValueError for another weight."""
+    weight = sympy.sympify(weight)
+    if weight.is_negative or any(isinstance(s, field.RoundQuantity) for s in weight.free_symbols):
+        raise ValueError(f"plus({weight}, {lemma.id}): expected a weight >= 0, made of constants")
 
     def step(p: Argument, fact: Fact) -> Fact:
-        return p.added(fact, _claimed(p, lemma), p.read(sympy.sympify(weight)))
+        return p.added(fact, _claimed(p, lemma), p.read(weight))
 
     return Inference(f"plus({weight}, {lemma.id})", step, lemma)
 
@@ -144,7 +147,10 @@ def _telescope(p: Argument, fact: Fact) -> Fact:
     """
     state = _state(p, fact)
     if field.grad_sq in fact.value.free_symbols or field.gap in state.free_symbols:
-        return averaged(p, fact, state, field.grad_sq, field.R)
+        mean = averaged(p, fact, state, field.grad_sq, field.R)
+        if (least := field.grad_sq.smallest) not in p.statement.symbols:
+            return mean
+        return p.by_hand("the smallest one is at most the mean", least, "<=", mean.value, mean)
     p.needs(Property.CONVEX_MEAN)
     if field.w_r in p.statement.symbols:
         p.fail("telescoped", "the weights of the average: expected equal ones")

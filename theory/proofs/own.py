@@ -67,8 +67,11 @@ def on_cases(
         if not all(condition(*at) for condition in conditions):
             continue
         left, right, tried = measured(case), float(value(*at)), tried + 1
+        if not np.isfinite([left, right]).all():
+            return broken("the cases", f"measured {left}, bound {right}: expected finite numbers")
         small, large = (left, right) if sign == "<=" else (right, left)
-        if small > large + _ROUNDING * (abs(left) + abs(right)):
+        room = _ROUNDING * (abs(left) + abs(right))
+        if small > large + room or (sign == "=" and large > small + room):
             witness = {s.name: case[s.name] for s in symbols} | {"measured": left, "bound": right}
             return Verdict(Status.REFUTED, f"measured {left:.6g}, bound {right:.6g}", witness=witness)
         slack = min(slack, large / small if small > 0 else np.inf)
