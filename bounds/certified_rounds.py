@@ -99,13 +99,14 @@ class _RoundSymbols:
     def symbol(self, name: str, client: int | None = None, needs: frozenset[Any] = frozenset()) -> sympy.Symbol:
         """A vector or number, of a client or of all."""
         found = sympy.Symbol(name if client is None else f"{name} of {client}", real=True)
-        self.of[found], self.needs[found] = (name, client), needs
+        self.of[found] = name, client
+        self.needs[found] = self.needs.get(found, frozenset()) | needs  # of all rounds that are compared
         return found
 
     def draw(self, name: str, client: int, law: Property, needs: frozenset[Any] = frozenset()) -> sympy.Symbol:
         """An error of mean zero, given what was before."""
-        found = self.symbol(name, client)
-        self.needs[found], self.draws[found] = needs | {found}, law
+        found = self.symbol(name, client, needs)
+        self.needs[found], self.draws[found] = self.needs[found] | {found}, law
         return found
 
     def behind(self, e: sympy.Expr) -> frozenset[sympy.Symbol]:
@@ -209,18 +210,20 @@ class _Model:
 
         chance = getattr(algorithm, getattr(algorithm, _COIN), None) if hasattr(algorithm, _COIN) else None
         tosses = [(sympy.S.One, None)] if chance is None else [(chance, 0.0), (1 - chance, float("inf"))]
+        found = [(odds, traced(memory, coin)) for odds, coin in tosses]
+        for _, one in found:
+            self._refuse_other_memories(one)
+        yield from found
+        if not self.memory or min(_COUNTS) != at.M:
+            return
         starts = self._starts(own, of_clients, x, [f.at(x).gradient for f in functions], eta)
-        for odds, coin in tosses:
-            found = traced(memory, coin)
-            self._refuse_other_memories(found)
-            if self.memory and min(_COUNTS) == at.M:  # with the same memories for both sides of the coin
-                first = traced({}, coin).vectors
-                starts = [one for one in starts if first == traced(with_means(one), coin).vectors]
-                if not starts:
-                    raise ValueError(
-                        "its first round is none of the others, with memories of 0, x, gradients at x or their deviations"
-                    )
-            yield odds, found
+        for _, coin in tosses:  # with the same memories for both sides of the coin
+            first = traced({}, coin).vectors
+            starts = [one for one in starts if first == traced(with_means(one), coin).vectors]
+        if not starts:
+            raise ValueError(
+                "its first round is none of the others, with memories of 0, x, gradients at x or their deviations"
+            )
 
     def _starts(
         self, own: Sequence[str], of_clients: Mapping[str, bool], x: Formal, gradients: Sequence[Formal], eta: Any
@@ -373,12 +376,16 @@ def _vanishes(at: _RoundSymbols, a: sympy.Symbol, b: sympy.Symbol, independent: 
     """Whether the expected inner product is 0: an error of mean zero, and what does not depend on it."""
     if a == b:
         return False
+
+    def related(one: sympy.Symbol, other: sympy.Symbol) -> bool:
+        """Whether two draws may depend on each other: of one sample at two points, or of clients that share it."""
+        (name, m), (same, n) = at.of[one], at.of[other]
+        together = at.draws[one] == at.draws[other] and name.rstrip("'") == same.rstrip("'")
+        return together and (m == n or at.draws[one] not in independent)
+
     if a in at.draws and b in at.draws:
-        drawn, (one, m), (other, n) = at.draws[a], at.of[a], at.of[b]
-        if drawn != at.draws[b] or one.rstrip("'") != other.rstrip("'"):
-            return True
-        return m != n and drawn in independent  # a client's noises of one draw may have to do with each other
-    return any(one in at.draws and one not in at.needs[other] for one, other in ((a, b), (b, a)))
+        return not related(a, b)
+    return any(one in at.draws and not any(related(one, d) for d in at.needs[other]) for one, other in ((a, b), (b, a)))
 
 
 def _mean_squares(

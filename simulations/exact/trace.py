@@ -553,7 +553,7 @@ def trace(
                 'that is declared as "any of the server"'
             )
         after = {name: _vectors(values, zero, apart) for name, values in kept.items()}
-    except (TypeError, AttributeError, ValueError) as error:
+    except (TypeError, AttributeError, ValueError, KeyError) as error:
         own = [one for one in extract_tb(error.__traceback__) if one.name != "trace" and one.filename != __file__]
         where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})" if own else ""
         raise ValueError(f"{type(algorithm).__name__} cannot be traced: {error}{where}") from None

@@ -283,7 +283,7 @@ class OwnPaper(Paper):
             inequalities.of_forms(claim, when=[one.relation for one in conditions])
         here = Statement("", kind, "", stated, tuple(conditions)).symbols
         if any(isinstance(s, field.RoundQuantity) and s.of_run for s in Statement("", kind, "", stated).symbols):
-            _refuse_changing(stated, conditions, about.get("where", {}))
+            _refuse_per_round(stated, conditions, about.get("where", {}))
         defined = {s: e for s, e in self.where.items() if s in here} | dict(about.get("where", {}))
         if {field.mu, field.L} <= here:
             conditions.append(implied(sympy.Le(field.mu, field.L), "of every function with both constants"))
@@ -469,7 +469,7 @@ class OwnPaper(Paper):
         return "\n".join([f"{self.name}: {self.title}", *some[:8]])
 
 
-def _refuse_changing(claim: Claim, conditions: Sequence[Condition], where: Mapping[Any, Any]) -> None:
+def _refuse_per_round(claim: Claim, conditions: Sequence[Condition], where: Mapping[Any, Any]) -> None:
     """Raises ValueError for a statement about a run with something that is another number in each round."""
     symbols = Statement("", "lemma", "", claim).symbols | {s for c in conditions for s in c.relation.free_symbols}
     changing = {s for s in symbols if isinstance(s, field.RoundQuantity) and not s.of_run}
