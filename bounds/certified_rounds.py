@@ -178,6 +178,8 @@ class _Model:
                 return ZERO
             several = points.setdefault((client, turn, k), [])  # at another point a sample has another noise
             several += [point.e] if point.e not in several else []
+            if any(at.of[d][0].rstrip("'") == f"~n{side}{(turn - 1) // at.M}.{k}" for d in at.behind(point.e)):
+                raise ValueError("it takes a gradient at a point that depends on the same sample")
             name = f"~n{side}{(turn - 1) // at.M}.{k}" + "'" * several.index(point.e)
             if not unbiased:
                 return Formal(at.symbol(name, client, at.behind(point.e)))
@@ -209,6 +211,7 @@ class _Model:
             return trace(algorithm, functions, x, ZERO, eta, list(clients), noise, before, None, coin, coded)
 
         chance = getattr(algorithm, getattr(algorithm, _COIN), None) if hasattr(algorithm, _COIN) else None
+        chance = None if chance is None else inequalities.exact(sympy.sympify(chance))
         tosses = [(sympy.S.One, None)] if chance is None else [(chance, 0.0), (1 - chance, float("inf"))]
         found = [(odds, traced(memory, coin)) for odds, coin in tosses]
         for _, one in found:
@@ -222,7 +225,7 @@ class _Model:
             starts = [one for one in starts if first == traced(with_means(one), coin).vectors]
         if not starts:
             raise ValueError(
-                "its first round is none of the others, with memories of 0, x, gradients at x or their deviations"
+                "its first round is none of the others, with memories of 0, x, gradients at x, minus them or their deviations"
             )
 
     def _starts(
@@ -335,7 +338,7 @@ def _without_draws(
     forms  at each number of clients of `_COUNTS`, as `rounds`
     when   conditions in which M is not
 
-    The factor of an error's square, times M, is a + b/M; that it is <= 0 for every M is seen at M = 2 and in the limit.
+    The factor of an error's square, times M, is a + b/M; that it is <= 0 for every M is seen at M = 1 and in the limit.
     """
     found = list(forms)
     for name in dict.fromkeys(rounds[0][0].of[d][0] for d in reversed(list(rounds[0][0].draws))):
@@ -352,7 +355,7 @@ def _without_draws(
             factor = _in_count([{name: c * at.M} for c, (at, _) in zip(each, rounds, strict=True)])
         except ValueError:
             continue
-        ends = [sympy.factor(-c.subs(_SHARE, end)) >= 0 for c in factor.values() for end in (0, sympy.S.Half)]
+        ends = [sympy.factor(-c.subs(_SHARE, end)) >= 0 for c in factor.values() for end in (0, 1)]
         if all(one == sympy.true or follows(when, one) is True for one in ends):
             found = [
                 sympy.expand(form + c * sympy.Add(*(most[d] - d**2 for d in draws)))
@@ -363,8 +366,10 @@ def _without_draws(
 
 def _independent(at: _RoundSymbols, form: sympy.Expr, independent: frozenset[Any]) -> sympy.Expr:
     """A form without the products whose expectation is 0."""
-    poly = sympy.Poly(form, *sorted((s for s in form.free_symbols if s in at.of), key=str))
-    kept = []
+    names = sorted((s for s in form.free_symbols if s in at.of), key=str)
+    if not names:
+        return form
+    poly, kept = sympy.Poly(form, *names), []
     for powers, c in poly.terms():
         used = [s for s, n in zip(poly.gens, powers, strict=True) for _ in range(n)]
         if not (len(used) == 2 and not at.values & {*used} and _vanishes(at, used[0], used[1], independent)):
@@ -474,10 +479,8 @@ def _form(parts: Mapping[Any, Any]) -> sympy.Expr:
 
 def _refuse_counts(sides: sympy.Expr, M: sympy.Symbol) -> None:
     """Raises ValueError for a claim whose coefficients are not a + b/M: three numbers of clients tell no others apart."""
-    for part in sympy.Add.make_args(sympy.expand(sides)):
-        coefficient = part.as_independent(M)[1]
-        if sympy.expand(coefficient) not in (1, 1 / M):
-            raise ValueError(f"the claim has the factor {coefficient}: expected coefficients a + b/M")
+    if sympy.simplify(sympy.diff(sides.subs(M, 1 / _SHARE), _SHARE, 2)) != 0:
+        raise ValueError("the claim has another factor in M: expected coefficients a + b/M")
 
 
 def question(statement: Statement) -> inequalities.FormQuestion:

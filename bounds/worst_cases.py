@@ -280,7 +280,7 @@ def of_traces(paper: str) -> scenes.PaperScenes | None:
 
 
 def memory_of(paper: str) -> Mapping[str, str]:
-    """What the memories of a paper's algorithm may be before a round, by name: any, sum 0, mean of NAME; else the first."""
+    """What the memories of a paper's algorithm may be before a round, by name, as `OwnPaper.algorithm` has it."""
     found: Mapping[str, str] = getattr(plugins.load(paper, "algorithms"), "MEMORY", {})
     return found
 
@@ -301,12 +301,12 @@ def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[st
 
 
 def refuse_settings(statement: Statement, algorithm: Callable[..., Algorithm], open_: bool = False) -> None:
-    """Raises ValueError for a number of the statement that is a setting which the algorithm has chosen.
+    """Raises ValueError for a number of the statement that is a setting which the paper has chosen.
 
     open_  also for one that it leaves open, where the round is read with its default
     """
     chosen = algorithm.keywords if isinstance(algorithm, partial) else {}
-    names = {n for n, value in chosen.items() if not isinstance(value, int)}
+    names = {n for n in chosen if n not in (*STEPS, "S")}
     names |= {n for n in letters_of_settings(algorithm, {}) if n not in (*STEPS, "S")} if open_ else set()
     if wrong := sorted(names & {s.name for s in statement.symbols}):
         how = "the round is read with one number for it" if wrong[0] not in chosen else f"it is {chosen[wrong[0]]} here"

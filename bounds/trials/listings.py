@@ -453,7 +453,7 @@ _OF = {"rounds": 3, "clients": 3, "steps": 2}
 def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str, Any]) -> Verdict:
     """The printed lines of a paper outside, executed on quadratics without noise, against the `round` of its algorithms.
 
-    All clients take part.  The settings that the lines read have their defaults, then other numbers.
+    All clients take part.  The real settings that the lines read, but eta, have their defaults, then other numbers.
 
     tested if one algorithm makes the same models; error if none does: then the lines or the code are wrong.  open if a
     line cannot be executed: then nobody has compared them.
@@ -468,8 +468,8 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
         own = _instance(algorithm, run.eta)
         try:
             read, apart = _compared(claim, model, run, own)
-            others = {n: 0.7 * value or 0.3 for n, value in read.items() if isinstance(value, float) and n != "eta"}
-            apart = apart or (_compared(claim, model, run, replace(own, **others))[1] if others else "")
+            other = _other_settings(own, read)
+            apart = apart or ("" if other is None else _compared(claim, model, run, other)[1])
         except (Undefined, Unreadable) as error:
             unread.setdefault(name, f"the lines are not compared with {name}: {error}")
             continue
@@ -482,6 +482,16 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
     if more := [says for name, says in unread.items() if name not in differs]:
         return Verdict(Status.OPEN, "; ".join(more))
     return Verdict(Status.ERROR, f"{statement.id}: {'; '.join(differs.values())}")
+
+
+def _other_settings(own: Any, read: Mapping[str, Any]) -> Any | None:
+    """An algorithm with another number for each real setting that is read, but eta; None where it takes no others."""
+    real = [n for n, value in read.items() if isinstance(value, float) and n != "eta"]
+    others = {n: (0.7 - 0.1 * i / len(real)) * read[n] or 0.3 + 0.1 * i / len(real) for i, n in enumerate(real)}
+    try:
+        return replace(own, **others) if others else None
+    except ValueError:
+        return None
 
 
 def _compared(listing: Listing, model: str, run: KnownDraws, own: Any) -> tuple[dict[str, Any], str]:

@@ -480,6 +480,8 @@ class _Compressor:
 
     def __call__(self, x: Array, draw: _Turns, *_: Any) -> Array:
         """What arrives of the clients' vectors x (1, 1, S, 1).  Raises ValueError for draws that are used twice."""
+        if draw.turns:
+            raise ValueError("it compresses with the draws of a sample: expected draws.codes")
         own = {(client, draw.k) for client in draw.clients}
         if own & self.drawn:
             raise ValueError("it compresses twice with the same draws: expected other draws")

@@ -475,7 +475,9 @@ def _refuse_per_round(claim: Claim, conditions: Sequence[Condition], where: Mapp
     changing = {s for s in symbols if isinstance(s, field.RoundQuantity) and not s.of_run}
     of_r = [s for s, e in where.items() if s != field.w_r and field.r in sympy.sympify(e).free_symbols]
     if wrong := sorted({*changing, *of_r, *({field.r} & symbols)}, key=str):
-        raise ValueError(f"{wrong[0]} is another number in each round: expected none in a statement about all rounds")
+        raise ValueError(
+            f"{wrong[0]} is another number in each round: expected none but w_r in a statement about all rounds"
+        )
 
 
 class _Over:

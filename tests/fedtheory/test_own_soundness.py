@@ -135,6 +135,18 @@ def coin_then_message(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> 
     return a.compressor(g, draws.codes(everyone(problem))).mean(axis=2)
 
 
+def sample_twice(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """An extragradient, whose second point is made with the sample that is then asked for again."""
+    clients, drawn = everyone(problem), draws.of(everyone(problem), 1).step(0)
+    return problem.gradient(y - problem.gradient(y, clients, drawn) / 2, clients, drawn).mean(axis=2)
+
+
+def message_of_a_sample(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
+    """The message has the draws of the gradient in it."""
+    clients, drawn = everyone(problem), draws.of(everyone(problem), 1).step(0)
+    return a.compressor(problem.gradient(y, clients, drawn), drawn).mean(axis=2)
+
+
 def other_start(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
     """The first step is three times as long."""
     factor, memory["c"] = 1 if "c" in memory else 3, y
@@ -155,6 +167,8 @@ def plain_step(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
         (same_sample, {"w": "any"}, "no multipliers were found"),
         (one_message_twice, None, "compresses twice with the same draws"),
         (shared_coins, None, "draw the same for all clients"),
+        (sample_twice, None, "at a point that depends on the same sample"),
+        (message_of_a_sample, None, "compresses with the draws of a sample"),
         (coin_then_message, None, "no multipliers were found"),
         (other_start, {"c": "any"}, "its first round is none of the others"),
         (plain_step, None, ""),
@@ -163,7 +177,14 @@ def plain_step(a: Any, problem: Any, y: Any, draws: Any, memory: Any) -> Any:
 def test_a_certificate_sees_coins_samples_messages_and_the_first_round(direction: Any, memory: Any, says: str) -> None:
     p = with_step(direction, memory, lr=1.0)
     noisy = 0 if direction in (same_sample, coin_then_message) else eta**2 * sigma**2 / M
-    given = [*GIVEN, *([compressor] if direction in (one_message_twice, shared_coins, coin_then_message) else [])]
+    given = [
+        *GIVEN,
+        *(
+            [compressor]
+            if direction in (one_message_twice, shared_coins, coin_then_message, message_of_a_sample)
+            else []
+        ),
+    ]
     found = only_proof(p, p.lemma(dist2.next <= KEPT + noisy, when=eta <= 1 / (2 * L), given=given, by=certificate))
     status = Status.OPEN if "multipliers" in says else Status.BROKEN if says else Status.PROVED
     assert found.status is status and says in found.says, found
@@ -209,7 +230,7 @@ def test_coefficients_in_M_beyond_three_numbers_of_clients() -> None:
     p = with_step(plain_step, lr=1.0)
     claim = dist2.next <= KEPT + eta**2 * sigma**2 / M - (M - 2) * (M - 3) * (M - 4) * dist2
     said = p.lemma(claim, when=eta <= 1 / (2 * L), given=GIVEN, by=certificate)
-    assert "the claim has the factor M**3: expected coefficients a + b/M" in only_proof(p, said).says
+    assert "the claim has another factor in M: expected coefficients a + b/M" in only_proof(p, said).says
 
 
 @pytest.mark.parametrize(
@@ -220,7 +241,16 @@ def test_coefficients_in_M_beyond_three_numbers_of_clients() -> None:
             {"when": [eta <= 1 / (2 * L), S <= M], "by": "sampled"},
             "is about a round of all clients",
         ),
-        (dist2.last <= D**2 / R, {"when": eta <= 1 / (2 * L), "by": "decreasing"}, "the claim has eta: expected none"),
+        (
+            dist2.last <= D**2 / R,
+            {"when": eta <= 1 / (2 * L), "by": "decreasing"},
+            "the statement has eta: expected none",
+        ),
+        (
+            dist2.last <= (D**2 + sigma**2 / S) / (R + 4 * L / mu),
+            {"when": S <= M, "by": "decreasing"},
+            "of S sampled ones",
+        ),
         (dist2.last <= D**2, {"by": "growing"}, "it adds grad_sq, which is another number in each round"),
     ],
 )

@@ -49,12 +49,12 @@ def _polyak(p: Argument, fact: Fact) -> Fact:
     return p.put(fact, p.have("strongly convex", field.grad_sq, ">=", 2 * field.mu * field.gap, rule))
 
 
-def _claimed(p: Argument, lemma: Statement) -> Fact:
+def _claimed(p: Argument, lemma: Statement, **about: Any) -> Fact:
     """A lemma's claim; one about a round in which all clients take part says nothing of a round of S sampled ones."""
     of_steps = {s for s in lemma.symbols if isinstance(s, field.RoundQuantity)} - field.AT_START
     if field.S in p.statement.symbols and field.S not in lemma.symbols and of_steps:
-        p.fail(lemma.id, "is about a round of all clients, and the claim speaks of S sampled ones")
-    return p.claim(lemma.id.partition(".")[2])
+        p.fail(lemma.id, "is about a round of all clients, and the statement speaks of S sampled ones")
+    return p.claim(lemma.id.partition(".")[2], **about)
 
 
 def plus(weight: Any, lemma: Statement) -> Inference:
@@ -187,12 +187,13 @@ def decreasing(p: Argument, lemma: Statement, first: Any, after: Any, most: Any)
     """
     if own := {field.eta, field.h} & p.statement.symbols:
         p.fail(
-            "the step sizes", f"the claim has {min(map(str, own))}: expected none, for they are {first}/(r + {after})"
+            "the step sizes",
+            f"the statement has {min(map(str, own))}: expected none, for they are {first}/(r + {after})",
         )
     p._record("inference", f"the step size of round r is {first}/(r + {after})")
     t = sympy.Symbol("t", positive=True)
     p.conditions = [*p.conditions, t >= after]
-    fact = p.claim(lemma.id.partition(".")[2], at={field.eta: first / t}, under=[t >= after])
+    fact = _claimed(p, lemma, at={field.eta: first / t}, under=[t >= after])
     state = _state(p, fact)
     if state not in p.language.last:
         raise ValueError(f"decreasing({lemma.id}, ...): expected a lemma about one quantity, not about {state}")
