@@ -225,7 +225,7 @@ class _Model:
             starts = [one for one in starts if first == traced(with_means(one), coin).vectors]
         if not starts:
             raise ValueError(
-                "its first round is none of the others, with memories of 0, x, gradients at x, minus them or their deviations"
+                "its first round is none of the others, with memories of 0, x, gradients at x (or minus them) or deviations"
             )
 
     def _starts(
