@@ -48,6 +48,7 @@ from fedtheory.paper import (
 from fedtheory.simulations.algorithms.base import LocalSteps, everyone, to_clients
 from fedtheory.simulations.algorithms.sfl import PFL
 from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.theory.listing import Gradient, Line, Listing, Total, Variable, let, loop, names
 from fedtheory.theory.statement import Status, Verdict
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -224,6 +225,18 @@ def test_a_setting_with_a_default_is_no_free_number_of_a_list() -> None:
         said = p.lemma(dist2.next <= (1 - mu * eta * lr**0) * dist2 + lr * sigma**2 * eta**2 / M,
                        when=[eta <= 1 / (2 * L), lr <= 1], given=GIVEN, by=GIVEN)  # fmt: skip
         assert "lr is a setting of the algorithm" in only_proof(p, said).says
+
+
+@pytest.mark.parametrize(("wrong", "status"), [(False, Status.TESTED), (True, Status.ERROR)])
+def test_lines_are_compared_with_other_settings_than_the_defaults(wrong: bool, status: Status) -> None:
+    """1/lr in place of lr, which is 1 by default."""
+    p = with_step(plain_step)
+    round_, i, step, clients, rounds, lr = names("r i eta M R lr")
+    x = Variable("x", "x^({0})")
+    mean = 1 / clients * Total(i, clients, Gradient(i, x[round_], None, "g_i"))
+    line = let(x[round_ + 1], x[round_] - (1 / lr if wrong else lr) * step * mean)
+    said = p.algorithm(Listing((Line(1, 0, loop(round_, 0, rounds - 1)), Line(2, 1, line))), "lines")
+    assert p.check(said)["lines"].status is status
 
 
 def test_coefficients_in_M_beyond_three_numbers_of_clients() -> None:
