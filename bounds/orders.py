@@ -68,7 +68,8 @@ def exponent(term: sympy.Expr, count: sympy.Symbol, beyond: sympy.Symbol | None 
     # Constants are given positive values that fit no special case: the exponent does not depend on them.
     others = sorted(slope.free_symbols - {n}, key=str)
     primes = {s: sympy.Rational(sympy.prime(i + 3), sympy.prime(i + 4)) for i, s in enumerate(others)}
-    return sympy.limit(slope.subs(primes), n, sympy.oo)
+    slope = slope.subs(primes).replace(sympy.Heaviside, lambda a, *_: sympy.Heaviside(sympy.limit(a, n, sympy.oo)))
+    return sympy.limit(slope, n, sympy.oo)  # a Heaviside function is the derivative of a minimum
 
 
 def rates(id_: str, counts: Sequence[str] = COUNTS) -> LeadingOrders:
