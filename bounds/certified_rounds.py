@@ -21,7 +21,7 @@ from typing import Any
 import sympy
 
 from fedtheory.bounds import worst_cases
-from fedtheory.bounds.worst_cases import MEAN, SERVER
+from fedtheory.simulations.algorithms.base import ANY, MEAN, SERVER, class_of
 from fedtheory.simulations.exact.trace import Trace, refuse_coordinates, trace
 from fedtheory.theory import catalogue, inequalities
 from fedtheory.theory.field import AT_START
@@ -248,7 +248,7 @@ class _Model:
         """Raises ValueError for a memory that is after a round not what it is before each, and for one not declared."""
         if more := t.memory.keys() - self.memory.keys():
             raise ValueError(f"it keeps {min(more)}: expected memory=..., which says what that is before a round")
-        for name, kind in ((name, kind) for name, kind in self.memory.items() if kind not in ("any", SERVER)):
+        for name, kind in ((name, kind) for name, kind in self.memory.items() if kind not in (ANY, SERVER)):
             of = kind.removeprefix(MEAN) if kind.startswith(MEAN) else name
             rest = sum(t.memory[of][1:], start=t.memory[of][0])
             rest = rest - t.memory[name] * len(t.functions) if kind.startswith(MEAN) else rest
@@ -517,7 +517,7 @@ def question(statement: Statement) -> inequalities.FormQuestion:
     extremes = sorted(sides.atoms(sympy.Max, sympy.Min), key=str)
     one_of = {e: sympy.Symbol(f"extreme{i}", positive=True) for i, e in enumerate(extremes)}
     when = [read(c.relation) for c in statement.when]
-    kind = algorithm.func if isinstance(algorithm, partial) else algorithm
+    kind = class_of(algorithm)
     when += [settings[name] <= 1 for name in names if name == getattr(kind, _COIN, None)]  # a chance
     when += [r >= part if isinstance(e, sympy.Max) else r <= part for e, r in one_of.items() for part in e.args]
     if any(not part.is_positive for e in extremes if isinstance(e, sympy.Min) for part in e.args):

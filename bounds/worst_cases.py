@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, permutations, product
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +15,7 @@ import sympy
 from fedtheory import plugins
 from fedtheory.bounds.quantities import FIELD
 from fedtheory.bounds.trials.cases import rational
-from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.base import MEAN, SERVER, SUM_0, Algorithm, class_of, keywords_of
 from fedtheory.simulations.exact.trace import Noise, Trace, refuse_coordinates, trace
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
@@ -198,7 +197,7 @@ def _before(name: str, kind: str, M: int) -> GramVector | list[GramVector]:
     if kind == SERVER:
         return vector(name)
     several = [vector(f"{name}{m}") for m in range(M)]
-    return [*several[:-1], -total(several[:-1])] if kind == "sum 0" else several
+    return [*several[:-1], -total(several[:-1])] if kind == SUM_0 else several
 
 
 def _conditions(
@@ -240,8 +239,6 @@ _ABOVE_ANY: Mapping[str, Form] = {
     "gap": lambda t: t.start.value - number("F*"),
     "gap_next": lambda t: t.F(t.end).value - number("F*"),
 }
-MEAN = "mean of "  # the server's memory, with the name of the clients' memories
-SERVER = "any of the server"
 STEPS = ("K", "tau", "T")  # names of the number of local steps
 _ZETA = "zeta_star"  # its square is the mean of ||grad F_m(x*)||^2
 
@@ -269,7 +266,7 @@ def of_traces(paper: str) -> scenes.PaperScenes | None:
         return None
     letters = {s.concept: s.name for s in catalogue.paper(paper).symbols.values() if s.concept}
     settings = {letter: name for name, letter in letters_of_settings(algorithm, letters).items()}
-    chosen = algorithm.keywords if isinstance(algorithm, partial) else {}
+    chosen = keywords_of(algorithm)
     fixed = {
         letters.get("local steps", n) if n in STEPS else n: Fraction(v) for n, v in chosen.items() if isinstance(v, int)
     }
@@ -294,8 +291,8 @@ def readable(statement: Statement) -> None:
 
 def letters_of_settings(algorithm: Callable[..., Algorithm], letters: Mapping[str, str]) -> dict[str, str]:
     """The settings that an algorithm leaves open, each with a paper's letter for it; `letters` are those by concept."""
-    kind = _function(algorithm)
-    chosen = {"eta", *(algorithm.keywords if isinstance(algorithm, partial) else ())}
+    kind = class_of(algorithm)
+    chosen = {"eta", *keywords_of(algorithm)}
     names = [one.name for one in fields(cast(Any, kind)) if one.init and one.name not in chosen]
     return {name: letters.get("local steps", name) if name in STEPS else name for name in names}
 
@@ -305,7 +302,7 @@ def refuse_settings(statement: Statement, algorithm: Callable[..., Algorithm], o
 
     open_  also for one that it leaves open, where the round is read with its default
     """
-    chosen = algorithm.keywords if isinstance(algorithm, partial) else {}
+    chosen = keywords_of(algorithm)
     names = {n for n in chosen if n not in (*STEPS, "S")}
     names |= {n for n in letters_of_settings(algorithm, {}) if n not in (*STEPS, "S")} if open_ else set()
     if wrong := sorted(names & {s.name for s in statement.symbols}):
@@ -313,10 +310,6 @@ def refuse_settings(statement: Statement, algorithm: Callable[..., Algorithm], o
         raise ValueError(
             f"{wrong[0]} is a setting of the algorithm, and {how}: expected a statement without {wrong[0]}"
         )
-
-
-def _function(algorithm: Callable[..., Algorithm]) -> Any:
-    return algorithm.func if isinstance(algorithm, partial) else algorithm
 
 
 @dataclass(frozen=True)
@@ -337,7 +330,7 @@ class _OfTraces:
     @property
     def coin(self) -> str | None:
         """The paper's letter for the chance of the algorithm's coin."""
-        name = getattr(_function(self.algorithm), "coin", None)
+        name = getattr(class_of(self.algorithm), "coin", None)
         return next((letter for letter, own in self.settings.items() if own == name), name)
 
     def about_a_round(self, statement: Statement) -> bool:

@@ -24,7 +24,7 @@ from fedtheory.bounds.trials.claims import rescaled, unassumed
 from fedtheory.bounds.trials.quantities import AT_START, CONSTANTS, OF_CLIENTS, bounded, by_letter, quantities
 from fedtheory.bounds.tuning import admissible_interval
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, start
-from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm
+from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm, keywords_of
 from fedtheory.simulations.checked import brief, reals, whole
 from fedtheory.simulations.problems import Problem, check_problem, start_of_clients, starting_point
 from fedtheory.simulations.problems.quadratic import Quadratic
@@ -154,11 +154,6 @@ def _told_apart(made: Callable[..., Any]) -> Any:
         return made.func, pickle.dumps((made.args, made.keywords))
     except (pickle.PicklingError, AttributeError, TypeError):  # an argument is a function without a name
         return made
-
-
-def settings_of(algorithm: Callable[..., Algorithm]) -> dict[str, Any]:
-    """The settings of an algorithm besides eta."""
-    return dict(algorithm.keywords) if isinstance(algorithm, partial) else {}
 
 
 @cache
@@ -622,7 +617,7 @@ def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
         yield arena
         return
     changed = replace(arena, changed=statement)
-    settings = [name for name in definitions(statement) if name in settings_of(arena.algorithm)]
+    settings = [name for name in definitions(statement) if name in keywords_of(arena.algorithm)]
     if settings:
         values = known(statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), arena.given, settings)
         changed = replace(changed, algorithm=partial(arena.algorithm, **values))
@@ -746,7 +741,7 @@ def exceeded(
     """
     algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
     symbols, phi, constants = algorithm.symbols(problem), regularisation(arena), constants_of(arena)
-    others = {n: symbols.get(n, repr(v)) for n, v in settings_of(arena.algorithm).items() if n not in constants}
+    others = {n: symbols.get(n, repr(v)) for n, v in keywords_of(arena.algorithm).items() if n not in constants}
     table = catalogue.symbols(arena.stated)
     counted = any(table[name].concept == "clients" for name in constants if name in table)
     witness: dict[str, Any] = {

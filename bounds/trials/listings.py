@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from math import floor
 from operator import add, mul, sub, truediv
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fedtheory.simulations.algorithms.base import Memory
+from fedtheory.simulations.algorithms.base import Memory, class_of, keywords_of
 from fedtheory.simulations.draws import Draws
 from fedtheory.simulations.problems import Array, Problem
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
@@ -534,9 +533,9 @@ def _models(listing: Listing) -> list[str]:
 
 def _instance(algorithm: Any, eta: float) -> Any:
     """An algorithm with two of everything that it needs, and this step size."""
-    kind, chosen = algorithm, dict[str, Any]()
-    if isinstance(algorithm, partial):
-        kind, chosen = cast(Any, algorithm.func), algorithm.keywords
-    required = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING and f.init]
+    chosen = keywords_of(algorithm)
+    required = [
+        f for f in fields(class_of(algorithm)) if f.default is MISSING and f.default_factory is MISSING and f.init
+    ]
     needed = [f.name for f in required if f.name not in chosen]
     return algorithm(**{name: eta if name.startswith("eta") else _OF["steps"] for name in needed})

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 from fedtheory import plugins
-from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms.base import Algorithm, class_of, keywords_of
 from fedtheory.simulations.own_file import own
 
 
@@ -34,17 +34,12 @@ def _registry(networks: bool, others: tuple[str, ...]) -> dict[str, Callable[...
     for paper, module in modules.items():
         for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():
             known = found.get(name, build)
-            kind, other = (one.func if isinstance(one, partial) else one for one in (build, known))
+            kind, other = map(class_of, (build, known))
             if (kind.__module__, kind.__qualname__) != (other.__module__, other.__qualname__):
                 found[f"{paper}.{name}"] = build
             else:
-                found[name] = build if _parts(known) == _parts(build) else kind
+                found[name] = build if keywords_of(known) == keywords_of(build) else kind
     return found
-
-
-def _parts(build: Callable[..., Algorithm]) -> Any:
-    """What two functions that build the same have in common: `partial` compares by identity."""
-    return (build.func, build.args, build.keywords) if isinstance(build, partial) else build
 
 
 def builders(source: str | None = None, networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
@@ -55,15 +50,10 @@ def builders(source: str | None = None, networks: bool = False) -> dict[str, Cal
     return {**known, **mine}
 
 
-def kind_of(build: Callable[..., Algorithm]) -> Any:
-    """The class of the algorithms that a function of the registry builds."""
-    return build.func if isinstance(build, partial) else build
-
-
 def settings_of(build: Callable[..., Algorithm], free: bool = False) -> dict[str, Field[Any]]:
     """The settings that are left to set, by name; free: also those that the registry has set."""
     fixed = build.keywords if isinstance(build, partial) and not free else {}
-    return {f.name: f for f in fields(kind_of(build)) if f.init and f.name not in fixed}
+    return {f.name: f for f in fields(class_of(build)) if f.init and f.name not in fixed}
 
 
 def must_be_given(field: Field[Any]) -> bool:

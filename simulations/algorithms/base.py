@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol, cast
 
 import numpy as np
@@ -67,6 +68,21 @@ class Algorithm(Protocol):
 
     def downlink_bits(self, problem: Problem) -> float:
         """Bits that a participating client receives in a round."""
+
+
+# What a memory may be before a round of a lemma: of the clients, any vectors, or those with sum 0; of the server, any, or
+# the mean of the clients' memory whose name follows
+ANY, SUM_0, SERVER, MEAN = "any", "sum 0", "any of the server", "mean of "
+
+
+def class_of(algorithm: Callable[..., Any]) -> Any:
+    """The class of an algorithm, which may be given with some of its settings, as a `partial`."""
+    return algorithm.func if isinstance(algorithm, partial) else algorithm
+
+
+def keywords_of(algorithm: Callable[..., Any]) -> dict[str, Any]:
+    """The settings that it is given with."""
+    return dict(algorithm.keywords) if isinstance(algorithm, partial) else {}
 
 
 def check_algorithm(given: Any) -> None:

@@ -38,8 +38,8 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
-from fedtheory.simulations.algorithms import builders, kind_of, must_be_given, registry, settings_of as fields_of
-from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms import builders, must_be_given, registry, settings_of as fields_of
+from fedtheory.simulations.algorithms.base import Algorithm, class_of
 from fedtheory.simulations.algorithms.sfl import Splitting
 from fedtheory.simulations.checked import Count, affordable, brief, check_settings, number, whole
 from fedtheory.simulations.compressors import from_text
@@ -138,7 +138,7 @@ class Setup:
         if isinstance(self.algorithm["eta"], list):
             raise ValueError(f"eta = {brief(self.algorithm['eta'])}: expected one number; others are other trainings")
         number("eta", self.algorithm["eta"], "> 0")
-        ours = kind_of(ALGORITHMS[self.algorithm["name"]]) if self.algorithm["name"] in ALGORITHMS else Splitting
+        ours = class_of(ALGORITHMS[self.algorithm["name"]]) if self.algorithm["name"] in ALGORITHMS else Splitting
         if self.network.get("cut_after") is not None and not issubclass(ours, Splitting):
             raise ValueError(
                 f"cut_after with {self.algorithm['name']}: expected none, it does not cut the network in two"
@@ -156,9 +156,9 @@ class Setup:
         """The algorithm's name of its local steps, where the network has `local_epochs`.  Raises ValueError."""
         if self.network.get("local_epochs") is None:
             return None
-        kind = kind_of(builders(self.algorithm.get("from"), networks=True)[self.algorithm["name"]])
+        kind = class_of(builders(self.algorithm.get("from"), networks=True)[self.algorithm["name"]])
         if not getattr(kind, "own_steps", False):
-            fit = [name for name, build in ALGORITHMS.items() if getattr(kind_of(build), "own_steps", False)]
+            fit = [name for name, build in ALGORITHMS.items() if getattr(class_of(build), "own_steps", False)]
             raise ValueError(f"local_epochs with {self.algorithm['name']}: expected one of {', '.join(fit)}")
         return steps_of(self.algorithm["name"], self.algorithm.get("from"))
 

@@ -30,6 +30,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from fedtheory import plugins
+from fedtheory.simulations.algorithms.base import ANY, MEAN, SERVER, SUM_0, class_of
 from fedtheory.theory import catalogue, field, inequalities
 from fedtheory.theory.concepts import monomial
 from fedtheory.theory.field import *  # noqa: F403
@@ -147,19 +148,19 @@ class OwnPaper(Paper):
         """
         if isinstance(claim, get_args(Claim)):
             return self.state("algorithm", claim, name, place, **about)
-        kind = _function(claim)
+        kind = class_of(claim)
         lacks = [name for name in ("round", "participants", "symbols") if not callable(getattr(kind, name, None))]
         if not (isinstance(kind, type) and is_dataclass(kind)) or lacks:
             says = f", which has no {lacks[0]}" if lacks and isinstance(kind, type) else ""
             expected = "a dataclass with a method `round`, such as a subclass of LocalSteps, or a Listing"
             raise ValueError(f"algorithm {kind!r}{says}: expected {expected}")
-        known = {"any", "sum 0", "any of the server", *(f"mean of {name}" for name in memory or {})}
+        known = {ANY, SUM_0, SERVER, *(f"{MEAN}{name}" for name in memory or {})}
         if wrong := sorted({*(memory or {}).values()} - known):
             raise ValueError(f"memory {wrong[0]!r}: expected one of {', '.join(map(repr, sorted(known)))}")
         self.algorithms[name or _name_of(claim)] = claim
         self.memory = dict(memory or {})
         _forget()
-        words = Words(f"As its code says: {_function(claim).__doc__ or name}")
+        words = Words(f"As its code says: {class_of(claim).__doc__ or name}")
         stated = self.statements.get(f"{self.name}.{_name_of(claim)}")
         return stated or self.state("algorithm", words, _name_of(claim), place, **about)
 
@@ -176,11 +177,12 @@ class OwnPaper(Paper):
         Raises ValueError for a name that is taken, for what is no function or dimension, and for a start that is too small
         for two quadratics: this is tried if the algorithm is declared and its memories start at 0.
         """
-        if name in self.symbols or not callable(of):
-            expected = (
-                "another name, this one is declared" if name in self.symbols else f"a function of a trace, got {of!r}"
-            )
-            raise ValueError(f"quantity {name!r}: expected {expected}")
+        if name in self.symbols:
+            raise ValueError(f"quantity {name!r}: expected another name, this one is declared")
+        if name.endswith(("_next", "_last")):
+            raise ValueError(f"quantity {name!r}: expected its name before a round, without {name[-5:]}")
+        if not callable(of):
+            raise ValueError(f"quantity {name!r}: expected a function of a trace, got {of!r}")
         self._refuse_start(name, of, sympy.sympify(start))
         one = field.OwnQuantity(name, real=True, nonnegative=True)
         latex = name if len(name) == 1 else rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}"
@@ -204,7 +206,7 @@ class OwnPaper(Paper):
             return RandomVector.constant([Fraction(v)], np.array([Fraction(1)], dtype=object), False)
 
         kind, zero = algorithm_of(self.name), vector(0)
-        memory = {n: [zero] * 2 if how in ("any", "sum 0") else zero for n, how in self.memory.items()}
+        memory = {n: [zero] * 2 if how in (ANY, SUM_0) else zero for n, how in self.memory.items()}
         for b, x in product((0, 1), repeat=2):
             functions = [PiecewiseQuadratic(np.array([[Fraction(1)]]), vector(slope)) for slope in (b, -b)]
             try:
@@ -628,12 +630,8 @@ def _stated(statement: Any) -> Statement:
     return statement
 
 
-def _function(kind: Callable[..., Any]) -> Callable[..., Any]:
-    return kind.func if isinstance(kind, partial) else kind
-
-
 def _name_of(kind: Callable[..., Any]) -> str:
-    return getattr(_function(kind), "__name__", "algorithm")
+    return getattr(class_of(kind), "__name__", "algorithm")
 
 
 def in_one_line(witness: Mapping[str, Any]) -> str:

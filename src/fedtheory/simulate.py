@@ -20,8 +20,8 @@ from rich.table import Table
 from fedtheory.arguments import number
 from fedtheory.figures.runs import ROUNDING, best_of_grid
 from fedtheory.simulations import data, run
-from fedtheory.simulations.algorithms import builders, kind_of, must_be_given, settings_of as fields_of
-from fedtheory.simulations.algorithms.base import Algorithm
+from fedtheory.simulations.algorithms import builders, must_be_given, settings_of as fields_of
+from fedtheory.simulations.algorithms.base import Algorithm, class_of
 from fedtheory.simulations.checked import affordable, brief, number as checked_number, reals, shortened, whole
 from fedtheory.simulations.compressors import from_text
 from fedtheory.simulations.engine import affordable_run, requested
@@ -377,7 +377,7 @@ def parameters(build: Callable[..., Algorithm], free: bool = False) -> dict[str,
 
     free  also those that are set already
     """
-    kinds = get_type_hints(kind_of(build))
+    kinds = get_type_hints(class_of(build))
     return {name: _reader(str(kinds[name])) for name in fields_of(build, free) if name != "eta"}
 
 
