@@ -19,8 +19,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from fedtheory import plugins
+from fedtheory.bounds import papers
 from fedtheory.bounds.evaluation import BoundValue, Compiled, compile_statement, compiled, evaluate, parameters
 from fedtheory.bounds.trials.claims import rescaled, unassumed
+from fedtheory.bounds.trials.fit import misfit, unmet
 from fedtheory.bounds.trials.quantities import AT_START, CONSTANTS, OF_CLIENTS, bounded, by_letter, quantities
 from fedtheory.bounds.tuning import admissible_interval
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, start
@@ -633,9 +635,13 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     refuted where the measurement exceeds the bound: an exact expectation by more than rounding, or the lower end of a
     confidence interval; open where the bound is inside an interval; tested (on these arenas) otherwise.  The slack is the
     smallest ratio of bound to lower end.  A claim with >= or = is also refuted where the upper end is below the bound;
-    the slack of one with >= is the smallest ratio of upper end to bound.
+    the slack of one with >= is the smallest ratio of upper end to bound.  Also open, with the reason, where an arena is not
+    about the statement: another algorithm or setting, or a problem that does not meet an assumption.
     """
     claim, made = statement.claim_of(Bound), compiled_once(statement)
+    for arena in arenas:
+        if why := _misfit(arena, statement):
+            return Verdict(Status.OPEN, f"{arena.label} is not about the statement: {why}")
     slack = np.inf
     found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
     straddles = []
@@ -677,6 +683,15 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         f"to {loosest[1]:.3g} ({loosest[2]}) times the measured value{_on_trust(arenas)}"
     )
     return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
+
+
+def _misfit(arena: Arena, statement: Statement) -> str:
+    """Why an arena is not about the statement; of our own arenas, only what their problem does not meet."""
+    algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
+    tested = [one for one in papers.arenas(statement.paper) if one.statement == arena.statement]
+    if statement.paper not in plugins.packages() and any(one is arena for one in tested):
+        return unmet(statement, algorithm, problem)
+    return misfit(statement, algorithm, problem, tested)
 
 
 def _on_trust(arenas: Sequence[Arena]) -> str:

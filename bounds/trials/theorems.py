@@ -6,7 +6,7 @@ The arenas of a paper say which algorithm a bound is about.  What keeps a bound 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,26 +14,17 @@ import numpy as np
 from fedtheory import plugins
 from fedtheory.bounds import papers
 from fedtheory.bounds.defaults import algorithm_of
-from fedtheory.bounds.evaluation import ConditionViolated, parameters
+from fedtheory.bounds.evaluation import ConditionViolated
 from fedtheory.bounds.trials import arena as arenas
+from fedtheory.bounds.trials.fit import misfit
 from fedtheory.bounds.trials.quantities import QUANTITIES
-from fedtheory.bounds.worst_cases import letters_of_settings
 from fedtheory.simulations import NoSuchConstant
-from fedtheory.simulations.algorithms.base import Algorithm
-from fedtheory.simulations.compressors import Compressor
+from fedtheory.simulations.algorithms.base import Algorithm, class_of
 from fedtheory.simulations.problems import Problem
 from fedtheory.theory import catalogue
-from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Bound, Statement
 
 _SMALLEST, _STEPS = 1e-6, 400  # of the largest admissible step size; how many are tried
-_FEW = 12  # arenas that show whether all clients take part
-# Clients whose gradients differ by no more have the same function; curvatures above minus it, in units of L, count as 0
-_ALIKE = 1e-9
-_OF_NOISE = {
-    Property.UNBIASED, Property.VARIANCE, Property.BOUNDED_GRADIENT, Property.VARIANCE_ELSEWHERE,
-    Property.BOUNDED_GRADIENT_ELSEWHERE,
-}  # fmt: skip
 _COUNTS = ("clients", "sampled clients", "local steps")
 
 
@@ -87,7 +78,7 @@ def theorem(arena: arenas.Arena, tested: Sequence[arenas.Arena], eta: float | No
     """
     statement, algorithm, problem = arena.stated, arena.algorithm(eta=1.0), arenas.build(arena.problem)
     try:
-        why = _unlike(statement, algorithm, problem, tested) or _unmet(statement, algorithm, problem)
+        why = misfit(statement, algorithm, problem, tested)
         return Theorem(statement, why=why) if why else _at_best(arena, eta)
     except (NoSuchConstant, ConditionViolated, ValueError) as error:
         return Theorem(statement, why=str(error).removeprefix(f"{statement.id}: "))
@@ -105,7 +96,7 @@ def about(algorithm: Algorithm) -> dict[str, list[arenas.Arena]]:
         for arena in papers.arenas(paper):
             if type(arena.algorithm(eta=1.0)) is kind:
                 found.setdefault(arena.statement, []).append(arena)
-        if paper in plugins.packages() and algorithm_of(paper) is kind:
+        if paper in plugins.packages() and class_of(algorithm_of(paper)) is kind:
             found |= {s.id: [] for s in _of_runs(paper) if s.id not in found}
     left = [id_ for id_ in found if catalogue.find(id_).form != "sharper" and not catalogue.corrected_by(id_)]
     return {id_: found[id_] for id_ in left}
@@ -130,67 +121,6 @@ def _given(tested: Sequence[arenas.Arena]) -> arenas.Given:
     names = dict.fromkeys(name for one in every for name in one)
     values = {name: [one.get(name) for one in every] for name in names}
     return tuple((name, own[0]) for name, own in values.items() if len(set(map(repr, own))) == 1)  # type: ignore[misc]
-
-
-def _unlike(statement: Statement, algorithm: Algorithm, problem: Problem, tested: Sequence[arenas.Arena]) -> str:
-    """A setting of the algorithm that the theorem is not about; empty if there is none."""
-    few = tested[:_FEW]
-    everyone = all(a.algorithm(eta=1.0).participants(p) == p.M for a in few for p in [arenas.build(a.problem)])
-    S = algorithm.participants(problem)
-    if few and everyone and S < problem.M and "sampled clients" not in {s.concept for s in parameters(statement)}:
-        return f"it is about rounds in which all clients take part; here {S} of {problem.M} do"
-    several, letters = [arena.algorithm(eta=1.0) for arena in tested], _letters(statement, algorithm)
-    for name in [f.name for f in fields(algorithm) if f.name not in ("eta", "S")] if tested else ():  # type: ignore[arg-type]
-        value, seen = getattr(algorithm, name), [getattr(one, name) for one in several]
-        free = name in letters or len(set(map(repr, seen))) > 1 or isinstance(value, Compressor)
-        if not free and value not in seen:
-            return f"it is about {name} = {seen[0]}; here {name} = {value}"
-    return ""
-
-
-def _letters(statement: Statement, algorithm: Algorithm) -> set[str]:
-    """The names of the algorithm's settings for which the bound has a letter, by itself or by its concept."""
-    module = type(algorithm).__module__
-    home = plugins.home(module) or module.rpartition(".")[2]
-    wanted = parameters(statement)
-    theirs = catalogue.paper(home).symbols if home in catalogue.names() else {}
-    concepts = {s.concept for s in wanted if s.concept}
-    names, letters = {name for name, s in theirs.items() if s.concept in concepts}, {s.name for s in wanted}
-    if statement.paper in plugins.packages():  # whose algorithm may be one of this repository
-        of = {s.concept: s.name for s in catalogue.paper(statement.paper).symbols.values() if s.concept}
-        names |= {n for n, letter in letters_of_settings(type(algorithm), of).items() if letter in letters}
-    return names | (letters if home == statement.paper else set())
-
-
-def _unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
-    """An assumption of the theorem that the problem, or the compressor, does not meet; empty if there is none."""
-    given, entries = catalogue.properties(statement), problem.constants.entries
-
-    def number(name: str) -> float | None:
-        return entries[name].value if name in entries else None
-
-    curvature, mean = number("curvature"), number("mu")
-    apart = next((v for name in ("G", "zeta", "zeta_star") if (v := number(name)) is not None), None)
-    compressor = getattr(algorithm, "compressor", None)
-    shared = None if compressor is None else getattr(compressor, "shared", None)
-    least = -_ALIKE * (number("L") or 0.0)
-    if Property.CONVEX in given and curvature is not None and curvature < least:
-        return f"it needs every F_m convex; here the smallest curvature is {curvature:.3g}"
-    if Property.CONVEX_MEAN in given and mean is not None and mean < least:
-        return f"it needs F convex; here its smallest curvature is {mean:.3g}"
-    if Property.HOMOGENEOUS in given and (apart is None or apart > _ALIKE) and problem.M > 1:
-        far = "an unknown distance" if apart is None else f"up to {apart:.3g}"
-        return f"it needs clients with the same function; here their gradients are {far} apart"
-    if Property.EQUAL_WEIGHTS in given and problem.weights is not None:
-        low, high = float(min(problem.weights)), float(max(problem.weights))
-        return f"it needs clients of equal weight, {1 / problem.M:.3g}; here weights are {low:.3g} to {high:.3g}"
-    if Property.INDEPENDENT_COMPRESSORS in given and shared:
-        return f"it needs clients that compress independently; here compressor = {compressor}, one for all"
-    if not given.keys() & _OF_NOISE and (number("sigma") or 0) > 0:
-        return f"it assumes nothing about noise: it is about exact gradients; here sigma = {number('sigma'):.3g}"
-    if Property.COMPRESSION_DRIFT in given and shared is False:
-        return f"it is known here for one mask for all clients (G_q = 0); here compressor = {compressor}"
-    return ""
 
 
 def _at_best(arena: arenas.Arena, eta: float | None) -> Theorem:
