@@ -10,8 +10,8 @@ import numpy as np
 import sympy
 from sympy import latex
 
-from fedtheory.bounds.evaluation import ConditionViolated, claim_of, compiled, evaluate, in_domain
-from fedtheory.bounds.orders import exponent
+from fedtheory.bounds.evaluation import BoundValue, ConditionViolated, claim_of, compiled, evaluate, in_domain
+from fedtheory.bounds.orders import exponent, largest
 from fedtheory.bounds.tuning import step_size_of, tune
 from fedtheory.simulations.checked import brief, reals
 from fedtheory.theory import catalogue
@@ -29,6 +29,7 @@ class Comparison:
     dominant        per bound, the terms that remain as R grows (all else fixed)
     dominant_ratio  first / second of the sums of those terms
     values          the two bounds at the given parameters, None when none are given
+    violations      the conditions of the bounds that these parameters violate
     crossings       parameter -> its values at which the other bound becomes the smaller one, all else as given
     """
 
@@ -40,6 +41,7 @@ class Comparison:
     dominant: dict[str, list[str]]
     dominant_ratio: sympy.Expr | None
     values: tuple[float, float] | None
+    violations: list[str]
     crossings: dict[str, list[float]]
 
     def _repr_markdown_(self) -> str:
@@ -70,10 +72,12 @@ def compare(first: str, second: str, /, **values: float) -> Comparison:
         names = _dominant(terms)
         dominant[id_] = names
         sums.append(sympy.Add(*(terms[n] for n in names)))
-    crossings, numbers = {}, None
+    crossings, numbers, violations = {}, None, list[str]()
     if values:
         needed = _needed((first, second), values)
-        numbers = (_at(first, values), _at(second, values))
+        here = {id_: _at(id_, values) for id_ in (first, second)}
+        numbers = (float(here[first].value), float(here[second].value))
+        violations = [f"{id_}: {violation}" for id_, one in here.items() for violation in one.violations]
         crossings = {name: found for name in sorted(needed) if (found := _crossings(first, second, name, values))}
     return Comparison(
         first,
@@ -84,6 +88,7 @@ def compare(first: str, second: str, /, **values: float) -> Comparison:
         dominant,
         sympy.simplify(sums[0] / sums[1]) if all(s != 0 for s in sums) else None,
         numbers,
+        violations,
         crossings,
     )
 
@@ -130,9 +135,7 @@ def _dominant(terms: dict[str, sympy.Expr]) -> list[str]:
     R = next((s for t in terms.values() for s in t.free_symbols if s.name == "R"), None)
     if R is None:
         return list(terms)
-    orders = {name: exponent(term, R) for name, term in terms.items()}
-    largest = max(orders.values(), key=float)
-    return [name for name, p in orders.items() if p == largest]
+    return largest({name: exponent(term, R) for name, term in terms.items()})
 
 
 def _smaller(ratio: sympy.Expr) -> sympy.Basic:
@@ -141,15 +144,19 @@ def _smaller(ratio: sympy.Expr) -> sympy.Basic:
     if len(symbols) != 1:
         return sympy.Lt(ratio, 1)
     (symbol,) = symbols
-    x = sympy.Symbol(symbol.name, positive=True)
-    solved = sympy.solve_univariate_inequality(ratio.subs(symbol, x) < 1, x, relational=False)
-    inside = solved.intersect(sympy.Interval.open(0, sympy.oo))
-    return inside.as_relational(symbol) if inside.sup != sympy.oo else sympy.Gt(symbol, inside.inf)
+    x, domain = sympy.Symbol(symbol.name, positive=True), sympy.Interval.open(0, sympy.oo)
+    if symbol.is_integer:
+        domain = sympy.Interval(1, sympy.oo)
+    inside = sympy.solve_univariate_inequality(ratio.subs(symbol, x) < 1, x, relational=False, domain=domain)
+    if inside == domain:
+        return sympy.true
+    parts = [one for one in (inside.args if isinstance(inside, sympy.Union) else (inside,)) if one != sympy.S.EmptySet]
+    ends = [sympy.Gt(symbol, one.inf) if one.sup == sympy.oo else one.as_relational(symbol) for one in parts]
+    return sympy.Or(*ends)
 
 
-def _at(id_: str, values: dict[str, float]) -> float:
-    own = {s.name: values[s.name] for s in compiled(id_).parameters}
-    return float(evaluate(id_, strict=False, **own).value)
+def _at(id_: str, values: dict[str, float]) -> BoundValue:
+    return evaluate(id_, strict=False, **{s.name: values[s.name] for s in compiled(id_).parameters})
 
 
 def _crossings(first: str, second: str, name: str, values: dict[str, float]) -> list[float]:

@@ -29,6 +29,7 @@ from fedtheory.theory.statement import Bound, Evidence, Statement, Status, Verdi
 
 _LEAST = 0.05  # smallest eigenvalue where mu > 0
 _ROUNDS, _TRIES = 60, (40, 2)
+_FAR = 64.0  # the largest step size that is tried where L = 1 and one local step has no limit
 
 
 def evidence(paper: str, given: Sequence[Evidence]) -> Iterator[Evidence]:
@@ -122,12 +123,12 @@ def _families(statement: Statement, algorithm: Any) -> tuple[arena_search.Candid
         return replace(arena_search.jumps(rng, M, max(least, 0.0)), settings=settings)
 
     def largest(bound: Compiled, values: Any, rounds: int) -> float | None:
-        found = largest_step(bound, step_size := step_symbol(statement), values)
-        if found == np.inf:
+        step_size, several = step_symbol(statement), {n: 3.0 for n in worst_cases.STEPS if n in values}
+        if largest_step(bound, step_size, {**values, **several}) == np.inf:
             raise ValueError(
                 f"{statement.id}: no condition limits {step_size}: expected one, such as {step_size} <= 1/L"
             )
-        return found
+        return min(largest_step(bound, step_size, values), _FAR)
 
     vary = partial(arena_search.varied, least=least)
     quadratics = arena_search.Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)

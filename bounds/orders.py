@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,23 +53,48 @@ class LeadingOrders:
     dominant: dict[str, list[str]]
 
 
+_FAR = sympy.Integer(2) ** 300  # a count at which the largest of several parts is that of infinity
+# Numbers in place of the constants: close to 1 they fit no special case; smaller ones are inside more conditions
+_SIZES = (sympy.Integer(1), sympy.Rational(1, 10), sympy.Rational(1, 1000))
+
+
 def exponent(term: sympy.Expr, count: sympy.Symbol, beyond: sympy.Symbol | None = None) -> sympy.Expr:
     """p with term ~ count^p as count grows: the limit of d log(term) / d log(count).  -oo for exponential decay.
 
-    `beyond` is a count that this one cannot exceed (M for S): it goes to infinity first.
+    `beyond` is a count that this one cannot exceed (M for S): it goes to infinity first.  Raises ValueError where there is
+    no such p, or sympy finds none.
     """
     if count not in term.free_symbols:
         return sympy.Integer(0)
     n = sympy.Symbol("n", positive=True)  # the count as a real number
-    at = term.subs(count, n)
-    slope = sympy.simplify(n * sympy.diff(at, n) / at)
-    if beyond in slope.free_symbols:
-        slope = sympy.limit(slope, beyond, sympy.oo)
-    # Constants are given positive values that fit no special case: the exponent does not depend on them.
-    others = sorted(slope.free_symbols - {n}, key=str)
-    primes = {s: sympy.Rational(sympy.prime(i + 3), sympy.prime(i + 4)) for i, s in enumerate(others)}
-    slope = slope.subs(primes).replace(sympy.Heaviside, lambda a, *_: sympy.Heaviside(sympy.limit(a, n, sympy.oo)))
-    return sympy.limit(slope, n, sympy.oo)  # a Heaviside function is the derivative of a minimum
+    for size in _SIZES:
+        others = sorted(term.free_symbols - {count, beyond}, key=str)
+        numbers = {s: size * sympy.Rational(sympy.prime(i + 3), sympy.prime(i + 4)) for i, s in enumerate(others)}
+        try:
+            at = _far_out(term.subs(count, n), {**numbers, n: _FAR, **({beyond: _FAR**2} if beyond else {})})
+            slope = sympy.simplify(n * sympy.diff(at, n) / at)
+            if beyond in slope.free_symbols:
+                slope = sympy.limit(slope, beyond, sympy.oo)
+            found = sympy.limit(slope.subs(numbers), n, sympy.oo) if n in slope.free_symbols else slope
+        except (NotImplementedError, TypeError, ValueError):
+            continue
+        if found.is_extended_real and not found.has(sympy.Limit):
+            return found
+    raise ValueError(
+        f"{term}: how it grows with {count} is not known; expected a term like a power of it, or an exponential"
+    )
+
+
+def _far_out(term: sympy.Expr, numbers: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
+    """The term with its maxima, minima and cases as they are at these numbers."""
+    if not term.args or not term.has(sympy.Max, sympy.Min, sympy.Piecewise):
+        return term
+    if isinstance(term, sympy.Piecewise):
+        return next(_far_out(value, numbers) for value, case in term.args if case.subs(numbers) == sympy.true)
+    parts = [_far_out(part, numbers) for part in term.args]
+    if isinstance(term, sympy.Max | sympy.Min):
+        return (max if isinstance(term, sympy.Max) else min)(parts, key=lambda part: part.subs(numbers))
+    return term.func(*parts)
 
 
 def rates(id_: str, counts: Sequence[str] = COUNTS) -> LeadingOrders:
@@ -85,8 +110,13 @@ def rates(id_: str, counts: Sequence[str] = COUNTS) -> LeadingOrders:
     table = {
         t.name: {c: exponent(t.value, symbols[c], beyond.get(c)) for c in present} for t in claim_of(statement).terms
     }
-    dominant = {}
-    for c in present:
-        largest = max((row[c] for row in table.values()), key=float)
-        dominant[c] = [name for name, row in table.items() if row[c] == largest]
+    dominant = {c: largest({name: row[c] for name, row in table.items()}) for c in present}
     return LeadingOrders(table, dominant)
+
+
+def largest(exponents: Mapping[str, sympy.Expr]) -> list[str]:
+    """The terms of largest exponent; all where a symbol in an exponent leaves that open."""
+    if not all(p.is_comparable or p.is_infinite for p in exponents.values()):
+        return list(exponents)
+    most = max(exponents.values(), key=float)
+    return [name for name, p in exponents.items() if p == most]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from fedtheory.bounds.evaluation import (
     claim_of,
     compiled,
     evaluate,
+    parameters,
 )
 from fedtheory.simulations.checked import number, whole
 from fedtheory.theory import catalogue
@@ -29,6 +31,10 @@ from fedtheory.theory.statement import Statement
 
 _POSITIVE = sympy.Interval.open(0, sympy.oo)
 _EVERY_SIZE = np.geomspace(1e-40, 1e40, 4001)
+_WITHIN = 1 - 2.0**-50  # times the end of an open interval: inside
+_EQUAL = 1e-9  # sides that are relatively closer are compared in many digits
+_LEAST, _MOST = 1e-150, 1e150  # step sizes to try where no condition limits them
+_DIGITS, _SOME = 200, 25  # how many; of the points in a row where the sides are so close, one in 25 is tried first
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,12 @@ class Tuned:
     closed_form: float | None
     closed: BoundValue | None
 
+    @property
+    def limit(self) -> str:
+        """Where no step size is best: "0" or "infinity", towards which the bound falls; empty elsewhere."""
+        at_end = {"0": self.step_size <= _LEAST, "infinity": self.step_size >= _MOST}
+        return next((end for end, there in at_end.items() if there), "")
+
 
 def step_size_of(statement: Compiled) -> str:
     """The name of the bound's step size.  Raises ValueError when it has none."""
@@ -66,8 +78,8 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
 
     name  of the step size; by default the bound's first
 
-    Conditions that are linear in the step size or in its inverse are solved exactly.  Others must hold for all small or
-    for all large step sizes; they are solved numerically up to 1e-12, on the side where they hold.  Raises
+    Conditions that are linear in the step size or in its inverse are solved exactly, others numerically up to 1e-12.  They
+    must hold for all small or for all large step sizes; what counts is the interval where they do.  Raises
     ConditionViolated when no step size is admissible, or when a condition without the step size is violated; ValueError
     for a condition that holds neither for small nor for large step sizes.
     """
@@ -142,12 +154,21 @@ def _solved(
     parts = _parts(general, step) if general.rel_op in ("<=", "<", ">=", ">") else ()
     slope, rest, denominator = (part.subs(at) for part in parts) if parts else [sympy.nan] * 3
     if not (slope.is_number and rest.is_number and slope.is_nonzero and denominator.is_positive and step.is_positive):
-        where = sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE)
-        return float(where.inf), float(where.sup)
-    root = float(-rest / slope)
+        return _ends(sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE), relation)
+    root, strict = float(-rest / slope), general.rel_op in ("<", ">")
     if slope.is_negative:
-        return max(root, 0.0), float("inf")
-    return (0.0, root) if root > 0 else (float("inf"), -float("inf"))
+        return max(root / _WITHIN if strict else root, 0.0), float("inf")
+    return (0.0, root * _WITHIN if strict else root) if root > 0 else (float("inf"), -float("inf"))
+
+
+def _ends(where: sympy.Set, relation: Relational) -> tuple[float, float]:
+    """The smallest and largest number of a set of step sizes; of several intervals that from 0, or that to infinity."""
+    several = where.args if isinstance(where, sympy.Union) else (where,)
+    (one, *_) = [s for s in several if s.inf == 0] or [s for s in several if s.sup == sympy.oo] or several[:1]
+    if not isinstance(one, sympy.Interval):
+        return float("inf"), -float("inf")
+    low, high = float(one.inf), float(one.sup)
+    return low / _WITHIN if one.left_open else low, high * _WITHIN if one.right_open else high
 
 
 @cache
@@ -180,15 +201,36 @@ def _linear(relation: Relational, step: sympy.Symbol) -> bool:
     return max(powers) - min(powers) <= 1
 
 
+@cache
+def _by_mpmath(relation: Relational, symbols: tuple[sympy.Symbol, ...]) -> Any:
+    return sympy.lambdify(symbols, relation, "mpmath")
+
+
 def _numerically(statement: Compiled, condition: int, name: str, values: Mapping[str, float]) -> tuple[float, float]:
     """The step sizes from 0 to the first, or from the last to infinity, at which a condition fails, by bisection."""
     which, left, right = statement.conditions[condition]
-    names = [s.name for s in statement.parameters]
+    names, compared = [s.name for s in statement.parameters], HOLDS[which.relation.rel_op]
+
+    def in_digits(step: float) -> bool:
+        """Whether it holds at a step size where the sides are nearly equal."""
+        ordered = [mpmath.mpf(step if n == name else float(values.get(n, 1.0))) for n in names]
+        with mpmath.workdps(_DIGITS):
+            try:
+                return bool(_by_mpmath(which.relation, tuple(s.sympy for s in statement.parameters))(*ordered))
+            except (ZeroDivisionError, TypeError):  # not defined, or not real
+                return False
 
     def holds(step: NDArray[np.float64]) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):  # far outside, numbers overflow: the condition does not hold there
             ordered = [step if n == name else np.float64(values.get(n, 1.0)) for n in names]
-            return np.broadcast_to(HOLDS[which.relation.rel_op](left(*ordered), right(*ordered)), step.shape)
+            a, b = (np.broadcast_to(side(*ordered), step.shape) for side in (left, right))
+            found = np.array(compared(a, b))
+            close = np.flatnonzero((np.abs(a - b) <= _EQUAL * np.abs(b)) & np.isfinite(b))
+        for row in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1) if close.size else ():
+            some = [in_digits(float(step[i])) for i in (*row[::_SOME], row[-1])]
+            alike = all(some) or not any(some)
+            found[row] = some[0] if alike else [in_digits(float(step[i])) for i in row]
+        return found
 
     steps = _EVERY_SIZE
     found = holds(steps)
@@ -242,15 +284,15 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
     """Global by a scan on a logarithmic grid, then refined by a bounded search around the best point."""
     from scipy.optimize import minimize_scalar
 
-    top = high if np.isfinite(high) else max(low, 1.0) * 1e12
-    bottom = low or top * 1e-60
-    grid = np.geomspace(bottom, top, 2001)
-    grid[0], grid[-1] = bottom, top
-    scan = evaluate(id_, strict=False, **{**values, name: grid}).value
-    if not np.isfinite(scan).any():
-        raise ValueError(f"{id_} is larger than any double at every admissible {name}: expected smaller parameters")
-    i = int(np.nanargmin(scan))
-    left, right = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
+    left, right = bottom, top = max(low, _LEAST), min(high, _MOST)
+    for _ in range(2):
+        grid = np.geomspace(left, right, 2001)
+        grid[0], grid[-1] = left, right
+        scan = evaluate(id_, strict=False, **{**values, name: grid}).value
+        if not np.isfinite(scan).any():
+            raise ValueError(f"{id_} is larger than any double at every admissible {name}: expected smaller parameters")
+        i = int(np.flatnonzero(scan == np.nanmin(scan))[-1])
+        left, right = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
 
     def bound(log_step: float) -> float:
         return float(evaluate(id_, strict=False, **{**values, name: float(np.exp(log_step))}).value)
@@ -277,9 +319,11 @@ def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
 
 
 def rounds_to(epsilon: float, id_: str, /, *, most: int = 10**12, **values: Any) -> int | None:
-    """The smallest R at which the best admissible step size brings the bound down to epsilon; None beyond `most`.
+    """The smallest R at which the best admissible step size brings the bound down to epsilon; None for none up to `most`.
 
-    The tuned bound does not increase in R: at a fixed step size no term grows, and conditions only relax.
+    Where no term grows with R and no condition becomes stricter, it is exact.  Elsewhere it is the first of some 150 R up to
+    `most`, from there backwards as long as the bound is as small: a short interval of R may be missed.
+
     Raises ValueError for epsilon <= 0, most >= 2^63 or bad parameters.
     """
     number("epsilon", epsilon, "> 0")
@@ -295,9 +339,21 @@ def rounds_to(epsilon: float, id_: str, /, *, most: int = 10**12, **values: Any)
         except ConditionViolated:
             return False
 
-    high = 1
-    while not reached(high):
-        if high >= most:
-            return None
-        high = min(2 * high, most)
-    return bisect_left(range(high), True, high // 2 + 1, key=reached)
+    if _falls(compiled(id_).statement):
+        tried = [min(2**n, most) for n in range(most.bit_length() + 1)]
+    else:
+        tried = sorted({min(int(1.2**n) + 1, most) for n in range(-10, int(np.log(most) / np.log(1.2)) + 2)})
+    for before, R in zip((0, *tried), tried, strict=False):
+        if reached(R):
+            return bisect_left(range(R), True, before + 1, key=reached)
+    return None
+
+
+def _falls(statement: Statement) -> bool:
+    """Whether no term grows with R at a fixed step size, and no condition becomes stricter, as far as sympy sees."""
+    numbers = {s.sympy: sympy.Symbol(s.name, positive=True) for s in parameters(statement)}
+    (R,) = (number for number in numbers.values() if number.name == "R")
+    sides = [c.relation.lhs - c.relation.rhs for c in statement.when if c.relation.rel_op in ("<=", "<")]
+    sides += [c.relation.rhs - c.relation.lhs for c in statement.when if c.relation.rel_op in (">=", ">")]
+    slopes = [sympy.diff(e.subs(numbers), R) for e in (*(t.value for t in claim_of(statement).terms), *sides)]
+    return all(slope.is_nonpositive or sympy.factor(slope).is_nonpositive for slope in slopes)

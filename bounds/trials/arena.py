@@ -710,7 +710,8 @@ def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
     if not above and not below:
         return None
     end = low if above else high
-    ratio = np.where(over if above else under, end / np.maximum(bound, float(np.finfo(float).tiny)), 1.0)
+    with np.errstate(over="ignore"):
+        ratio = np.where(over if above else under, end / np.maximum(bound, float(np.finfo(float).tiny)), 1.0)
     worst, diverged = int(ratio.argmax() if above else ratio.argmin()), None
     places = np.argwhere(inside)
     if np.isinf(low[worst]):

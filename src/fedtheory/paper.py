@@ -708,7 +708,7 @@ def _terms(value: sympy.Expr) -> tuple[Term, ...]:
 def _conditions(when: Any) -> list[Condition]:
     several = _several(when)
     for one in several:
-        if not isinstance(one, Relational | Condition):
+        if not isinstance(one, Relational | Condition) or isinstance(one, sympy.Ne):
             raise ValueError(f"when = {one}: expected conditions such as h <= 1/(4*L)")
     return [one if isinstance(one, Condition) else Condition(exact(one)) for one in several]
 

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from fedtheory.arguments import with_range
-from fedtheory.commands.options import AsJson, Id, Values, parameters_given, parameters_of
+from fedtheory.commands.options import AsJson, Id, Values, parameters_given, parameters_of, print_unless_explicit
 from fedtheory.terminal import console, print_json, print_rows
 
 
@@ -46,6 +46,7 @@ def bound(
     print_rows(("term", "value"), ((name, f"{value:.6g}") for name, value in numbers.items()))
     for violation in result.violations:
         console().print(f"outside its conditions: {violation}")
+    print_unless_explicit(id_)
 
 
 def tune(
@@ -69,7 +70,10 @@ def tune(
         if as_json:
             print_json({"id": id_, "epsilon": epsilon, "R": R})
         else:
-            console().print(f"R = {R}" if R is not None else f"the bound does not come down to {epsilon:g}")
+            console().print(
+                f"R = {R}" if R is not None else f"no R was found at which the bound comes down to {epsilon:g}"
+            )
+            print_unless_explicit(id_)
         return
     points: list[dict[str, float]] = [{}]
     if along is not None:
@@ -98,7 +102,10 @@ def tune(
             violated = "; ".join(tuned.closed.violations)
             choices.append(("closed form", f"{tuned.closed_form:.6g}", f"{tuned.closed.value:.6g}", violated))
         print_rows(("choice", name, "bound", "violated"), choices)
+        if tuned.limit:
+            console().print(f"no {name} is best: the bound falls as {name} goes to {tuned.limit}")
         console().print(f"admissible: {tuned.interval[0]:.6g} <= {name} <= {tuned.interval[1]:.6g}")
+        print_unless_explicit(id_)
         return
     rows = []
     for point, tuned in found:

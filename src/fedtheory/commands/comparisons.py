@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from fedtheory.arguments import Range
-from fedtheory.commands.options import AsJson, parameters_given, parameters_of
+from fedtheory.commands.options import AsJson, parameters_given, parameters_of, print_unless_explicit
 from fedtheory.simulations.checked import shortened
 from fedtheory.terminal import console, print_json, print_rows, progress
 
@@ -166,6 +166,7 @@ def compare_two(first: str, second: str, values: dict[str, float], as_json: bool
                 "dominant": c.dominant,
                 "dominant_ratio": None if c.dominant_ratio is None else plain(c.dominant_ratio),
                 "values": c.values,
+                "violations": c.violations,
                 "crossings": c.crossings,
             }
         )
@@ -185,7 +186,10 @@ def compare_two(first: str, second: str, values: dict[str, float], as_json: bool
         smaller = "the first is" if c.values[0] < c.values[1] else "the second is"
         smaller = "they are equal" if c.values[0] == c.values[1] else f"{smaller} smaller"
         console().print(f"here: first {c.values[0]:.6g}, second {c.values[1]:.6g}; {smaller}")
+        for violation in c.violations:
+            console().print(f"  outside its conditions: {violation}")
         for name, points in c.crossings.items():
             console().print(f"  over {name} the two bounds cross at {', '.join(f'{p:.4g}' for p in points)}")
         if not c.crossings:
             console().print("  they do not cross if one parameter changes by a factor of up to 10^4, up or down")
+        print_unless_explicit(first, second)

@@ -10,6 +10,7 @@ import typer
 
 from fedtheory.arguments import Range, with_range
 from fedtheory.simulations.checked import brief
+from fedtheory.terminal import console
 
 if TYPE_CHECKING:
     from fedtheory.tasks import Workshop
@@ -105,3 +106,14 @@ def parameters_of(id_: str) -> Any:
 def dealt(words: Sequence[str], partition: str | None, clients: int | None) -> list[str]:
     """The parameters, with those of --partition and --clients."""
     return [*words, *([f"partition={partition}"] if partition else []), *([] if clients is None else [f"M={clients}"])]
+
+
+def print_unless_explicit(*ids: str) -> None:
+    """Print what numbers of an order, O(...), leave out."""
+    from fedtheory.theory import catalogue
+    from fedtheory.theory.statement import Order
+
+    orders = [claim for id_ in ids if isinstance(claim := catalogue.find(id_).claim, Order)]
+    if orders:
+        logarithms = " and logarithms" if any(claim.polylog for claim in orders) else ""
+        console().print(f"up to absolute constants{logarithms}, which nobody states: 1 here")
