@@ -82,6 +82,7 @@ class Function:
 
 
 _PAIRS = 200  # of points, at which a function of the caller's is tested
+_POWERS = 30  # steps of power iteration, each with a test
 
 # Families.  Unless its docstring says otherwise, a family has the minimum 0, at the origin.
 
@@ -249,9 +250,10 @@ def own(
 ) -> Function:
     """A function of yours on (d,), with constants that you vouch for: nobody certifies them.
 
-    They are put to the test, though: at 200 pairs of points near and far, the divergence D(x, y) = h(x) - h(y) -
-    <grad h(y), x - y> must lie between (mu/2) ||x - y||^2 and (L/2) ||x - y||^2, gradients must differ by at most
-    L ||x - y||, and the minimiser must be one.  So a wrong gradient is found too.
+    They are put to the test, though: at 200 pairs of points near and far, and along the steepest and the flattest directions
+    that power iteration finds, the divergence D(x, y) = h(x) - h(y) - <grad h(y), x - y> must lie between
+    (mu/2) ||x - y||^2 and (L/2) ||x - y||^2, gradients must differ by at most L ||x - y||, and the minimiser must be one.
+    So a wrong gradient is found too.
 
     minimum    the infimum; None: unbounded below, or not known
     minimiser  (d,), a point that attains it; None: there is none, or it is not known
@@ -280,6 +282,14 @@ def own(
             y = rng.standard_normal(d) * scale
             x = y + rng.standard_normal(d) * rng.choice([1e-3, 0.1, 1.0]) * scale
             _test(found, x, y)
+        for scale in (0.1, 1.0, 10.0):
+            x, v = (scale * rng.standard_normal(d) for _ in range(2))
+            for most in (0.0, found.L):  # the largest curvature, then that furthest below L
+                for _ in range(_POWERS):
+                    v *= scale / (10 * np.linalg.norm(v))
+                    _test(found, x + v, x - v)
+                    v = (found.gradient(x + v) - found.gradient(x - v)) / 2 - most * v
+                    v = v if v.any() else rng.standard_normal(d)
         return _with_minimum(found, point, minimum)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fedtheory import plugins
 from fedtheory.bounds.evaluation import parameters
 from fedtheory.bounds.worst_cases import letters_of_settings
+from fedtheory.simulations.algorithms import registry
 from fedtheory.simulations.algorithms.base import Algorithm, class_of, keywords_of
 from fedtheory.simulations.compressors import Compressor
 from fedtheory.simulations.problems import Problem
@@ -40,23 +41,16 @@ def misfit(statement: Statement, algorithm: Algorithm, problem: Problem, tested:
     )
 
 
-def _algorithms(statement: Statement, tested: Sequence[Arena]) -> list[Callable[..., Any]]:
-    """What the theorem is about: of a paper outside, its algorithms; else those of the arenas that test it."""
-    if statement.paper in plugins.packages():
-        return list(getattr(plugins.load(statement.paper, "algorithms"), "ALGORITHMS", {}).values())
-    return [arena.algorithm for arena in tested]
-
-
 def _of_another(statement: Statement, algorithm: Algorithm, tested: Sequence[Arena]) -> str:
     """Another algorithm than the theorem's, or another number for a setting that the paper fixes; empty for neither."""
-    several, kind = _algorithms(statement, tested), type(algorithm)
-    own = [one for one in several if class_of(one) is kind]
-    if several and not own:
-        names = dict.fromkeys(class_of(one).__name__ for one in several)
-        return f"it is about {' and '.join(names)}; here the algorithm is {kind.__name__}"
-    if statement.paper not in plugins.packages():
-        return ""
-    fixed = [keywords_of(one) for one in own]
+    outside = plugins.load(statement.paper, "algorithms") if statement.paper in plugins.packages() else None
+    theirs: list[Callable[..., Any]] = list(getattr(outside, "ALGORITHMS", {}).values())
+    kinds = {class_of(one): None for one in (*theirs, *(arena.algorithm for arena in tested))}
+    users = outside is None and type(algorithm) not in map(class_of, registry(networks=True).values())
+    if kinds and type(algorithm) not in kinds and not users:  # the user's own may be another form of the theorem's
+        names = " and ".join(kind.__name__ for kind in kinds)
+        return f"it is about {names}; here the algorithm is {type(algorithm).__name__}"
+    fixed = [keywords_of(one) for one in theirs if class_of(one) is type(algorithm)]
     apart = [{n: v for n, v in one.items() if getattr(algorithm, n) != v} for one in fixed]
     for name, value in apart[0].items() if apart and all(apart) else ():
         return f"it is about {name} = {value}; here {name} = {getattr(algorithm, name)}"
@@ -70,8 +64,9 @@ def _unlike(statement: Statement, algorithm: Algorithm, problem: Problem, tested
     sampled = "sampled clients" in {s.concept for s in parameters(statement)}
     if S < problem.M and not sampled and (everyone or statement.paper in plugins.packages()):
         return f"it is about rounds in which all clients take part; here {S} of {problem.M} do"
-    several, letters = [arena.algorithm(eta=1.0) for arena in tested], _letters(statement, algorithm)
-    for name in [f.name for f in fields(algorithm) if f.name not in ("eta", "S")] if tested else ():  # type: ignore[arg-type]
+    several, letters = [a.algorithm(eta=1.0) for a in tested], _letters(statement, algorithm)
+    several = [one for one in several if type(one) is type(algorithm)]
+    for name in [f.name for f in fields(algorithm) if f.name not in ("eta", "S")] if several else ():  # type: ignore[arg-type]
         value, seen = getattr(algorithm, name), [getattr(one, name) for one in several]
         free = name in letters or len(set(map(repr, seen))) > 1 or isinstance(value, Compressor)
         if not free and value not in seen:
@@ -111,8 +106,10 @@ def unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
     if Property.CONVEX_MEAN in given and mean is not None and mean < least:
         return f"it needs F convex; here its smallest curvature is {mean:.3g}"
     if Property.HOMOGENEOUS in given and (apart is None or apart > _ALIKE) and problem.M > 1:
-        far = "an unknown distance" if apart is None else f"up to {apart:.3g}"
-        return f"it needs clients with the same function; here their gradients are {far} apart"
+        far = (
+            "nothing bounds how far their gradients are" if apart is None else f"their gradients are up to {apart:.3g}"
+        )
+        return f"it needs clients with the same function; here {far} apart"
     if Property.EQUAL_WEIGHTS in given and problem.weights is not None:
         low, high = float(min(problem.weights)), float(max(problem.weights))
         return f"it needs clients of equal weight, {1 / problem.M:.3g}; here weights are {low:.3g} to {high:.3g}"

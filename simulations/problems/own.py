@@ -18,6 +18,8 @@ from fedtheory.simulations.problems import Array, checked_weights, in_html, in_o
 
 _VOUCHABLE = ("zeta_star", "beta", "zeta", "G", "F_star", "x_star", "mu_pl")
 _MOST_STEPS = 20_000  # of the search for the minimiser
+_NEAR = 1e-6  # relative distance from the minimiser, and relative error of a number that is vouched for
+_PAIRS = 50  # points at which numbers that are vouched for are tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +35,8 @@ class OfFunctions:
     that of F; else, where mu > 0, it is computed.  Every constant says how it
     is known.  Functions are called point by point, so large runs are slow.
 
-    Raises ValueError for no functions, functions of different d, a negative sigma, other names, or a vouched F_star
-    without x_star that F goes below.
+    Raises ValueError for no functions, functions of different d, a negative sigma, other names, and for a constant that you
+    vouch for where a point refutes it: the minimiser, or one of 50 at random.
     """
 
     functions: Sequence[Function]
@@ -63,6 +65,42 @@ class OfFunctions:
             if given["x_star"].shape != (self.d,):
                 raise ValueError(f"x_star of shape {given['x_star'].shape}: expected ({self.d},)")
         object.__setattr__(self, "vouched", given)
+        self._refuse_false(given)
+
+    def _refuse_false(self, given: Mapping[str, Any]) -> None:
+        """Raises ValueError for a constant that is vouched for, but not true at some point."""
+        if not given:
+            return
+        L, entries = max(f.L for f in self.functions), self.constants.entries
+        F, star = entries["F_star"].value, entries["x_star"].value
+        if "x_star" in given:
+            slope = float(np.linalg.norm(self.full_gradient(star)))
+            if slope > _NEAR * L * (1 + float(np.linalg.norm(star))):
+                raise ValueError(f"x_star = {brief(star)}: expected a minimiser, but ||grad F|| is {slope:.3g} there")
+        if star is not None:
+            least, size = float(self.value(star)), float(np.abs(self.client_values(star)).mean())
+            if "F_star" in given and abs(F - least) > _NEAR * (1e-6 + size):
+                raise ValueError(f"F_star = {F:g}: expected F at the minimiser, {least:g}")
+            apart = float(np.sqrt(mean_over_clients((self.client_gradients(star) ** 2).sum(-1), self.weights)))
+            if "zeta_star" in given and apart > given["zeta_star"] * (1 + _NEAR) + _NEAR * L:
+                raise ValueError(
+                    f"zeta_star = {given['zeta_star']:g}: expected at least {apart:g}, as at the minimiser"
+                )
+        rng = np.random.default_rng(0)
+        for x in rng.standard_normal((_PAIRS, self.d)) * np.geomspace(1e-2, 1e2, _PAIRS)[:, None]:
+            each, value = self.client_gradients(x), float(self.value(x))
+            mean = mean_over_clients(each, self.weights)
+            spread, square = float(mean_over_clients(((each - mean) ** 2).sum(-1), self.weights)), float(mean @ mean)
+            allowed = {"zeta": (entries["beta"].value or 0.0) ** 2 * square, "G": 0.0}
+            for name, more in allowed.items():
+                if name in given and spread > (given[name] ** 2 + more) * (1 + _NEAR) + _NEAR * square:
+                    raise ValueError(f"{name} = {given[name]:g}: gradients are {np.sqrt(spread):g} apart at {brief(x)}")
+            if F is not None and value < F - _NEAR * (abs(value) + abs(F)):
+                raise ValueError(f"F_star = {F:g}: expected at most F = {value:g}, as at {brief(x)}")
+            if "mu_pl" in given and F is not None and square < 2 * given["mu_pl"] * (value - F) * (1 - _NEAR):
+                raise ValueError(
+                    f"mu_pl = {given['mu_pl']:g}: expected at most {square / 2 / (value - F):g}, as at {brief(x)}"
+                )
 
     @property
     def name(self) -> str:
@@ -180,8 +218,12 @@ class OfFunctions:
         elif mu > 0:
             x_star, residual = self._minimiser
             how = f"Nesterov's method, ||grad F(x_star)|| = {residual:.1e}, so ||error|| <= {residual / mu:.1e}"
-            entries["x_star"] = known(x_star, how)
-            entries["F_star"] = known(float(self.value(x_star)), how)
+            if residual / mu <= _NEAR * (1 + float(np.linalg.norm(x_star))):
+                entries["x_star"] = known(x_star, how)
+                entries["F_star"] = known(float(self.value(x_star)), how)
+            else:
+                not_near = Certified(None, f"not near enough by {how}: expected it among `vouched`")
+                entries |= {"x_star": not_near, "F_star": not_near}
         else:
             entries |= {"x_star": not_known, "F_star": not_known}
         one = self.M == 1 or all(f is self.functions[0] for f in self.functions)

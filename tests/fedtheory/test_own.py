@@ -216,15 +216,40 @@ def test_a_vouched_constant_is_told_in_every_verdict() -> None:
     arena = Arena(id_, "mine", honest, SFL(K, 0.1), rounds=30, x0=[3.0, -1.0], seeds=5)
     found = judge([arena], catalogue.find(id_))
     assert found.status is Status.TESTED and "; vouched for, not certified: F_star, L, curvature, mu" in found.says
-    apart = [quadratic_of_mine(1.0, 0.0), quadratic_of_mine(3.0, 2.0)]
-    false = ft.problems["functions"](apart, vouched={"zeta_star": 0.0, "x_star": [1.5, 1.5]})
-    other = "sfl.thm2.strongly_convex"
-    refuted = judge([Arena(other, "too good", false, PFL(5, 0.1), rounds=400, x0=1.0, seeds=2)], catalogue.find(other))
-    assert (
-        refuted.status is Status.REFUTED
-        and "vouched for, not certified" in refuted.says
-        and "zeta_star" in refuted.says
-    )
+    alike = ft.problems["functions"]([quadratic_of_mine(1.0, 0.0)] * 10)
+    refuted = judge([Arena("sfl.eq42", "one of ten", alike, SFL(1, 0.1, S=1), rounds=120)], catalogue.find("sfl.eq42"))
+    assert refuted.status is Status.REFUTED and "; vouched for, not certified: F_star, L" in refuted.says
+
+
+@pytest.mark.parametrize(
+    ("vouched", "says"),
+    [
+        ({"zeta_star": 0.1}, "zeta_star = 0.1: expected at least 2.12"),
+        ({"F_star": -5.0}, "F_star = -5: expected F at the minimiser, 1.5"),
+        ({"x_star": [1.0, 1.0]}, r"x_star = .*: expected a minimiser, but \|\|grad F\|\| is 1.41 there"),
+        ({"G": 1.0}, "G = 1: gradients are .* apart at"),
+        ({"zeta": 1.0, "beta": 0.1}, "zeta = 1: gradients are .* apart at"),
+        ({"mu_pl": 2.5}, "mu_pl = 2.5: expected at most 2, as at"),
+    ],
+)
+def test_what_is_vouched_for_is_tested(vouched: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        ft.problems["functions"]([quadratic_of_mine(1.0, 0.0), quadratic_of_mine(3.0, 2.0)], vouched=vouched)
+
+
+def test_power_iteration_finds_one_flat_and_one_steep_direction() -> None:
+    """Of many coordinates: random pairs of points do not."""
+    for curvature, L, mu in ((0.01, 1.0, 0.3), (100.0, 30.0, 1.0)):
+        c = np.r_[curvature, np.ones(199)]
+        with pytest.raises(ValueError, match="L, mu or the gradient is wrong"):
+            functions.own(lambda x, c=c: float(c @ (x * x)) / 2, lambda x, c=c: c * x, 200, L=L, mu=mu)  # type: ignore[misc]
+
+
+def test_a_minimiser_that_is_not_reached_is_none() -> None:
+    """Two quadratics, flat along one coordinate, on which their minimisers are far."""
+    far = [functions.shifted(functions.quadratic([1, 1e-8]), [s, 1e5 + s]) for s in (0.0, 1.0)]
+    constants = ft.problems["functions"](far).constants
+    assert constants.entries["x_star"].value is None and "not near enough" in constants.entries["F_star"].how
 
 
 # -------------------------------------------------------------------------------------------------------- arenas

@@ -60,17 +60,20 @@ def cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> bool
 
 
 def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Decision:
+    own, part = term.as_coeff_Mul()
     for printed in claim.terms:
-        needed, _ = _largest_ratio(term, printed.value, conditions)
+        theirs, whole = printed.value.as_coeff_Mul()
+        needed, _ = _largest_ratio(part, whole, conditions)
         for constant in [number for number in _CONSTANTS if number >= needed][:2]:
-            if _at_most(term, constant * printed.value, conditions):
-                return Decision(Status.PROVED, f"at most {constant} x {printed.name}")
-    ratio, at = _largest_ratio(term, claim.value, conditions)
-    if ratio <= max(_CONSTANTS):
-        ratio, at = _largest_ratio(term, claim.value, conditions, widest=12)
-    status = Status.REFUTED if ratio > max(_CONSTANTS) else Status.OPEN
-    model = {symbol: sympy.Rational(f"{value:.12g}") for symbol, value in at.items()}
-    return Decision(status, f"it exceeds {max(_CONSTANTS)} times the printed sum", model)
+            if _at_most(part, constant * whole, conditions):
+                return Decision(Status.PROVED, f"at most {constant * own / theirs} x {printed.name}")
+    near, _ = _largest_ratio(part, claim.value, conditions)
+    for widest in (12, 24):
+        ratio, at = _largest_ratio(part, claim.value, conditions, widest)
+        if ratio > max(_CONSTANTS) * max(near, 1):
+            model = {symbol: sympy.Rational(f"{value:.12g}") for symbol, value in at.items()}
+            return Decision(Status.REFUTED, "beside the printed sum it grows without limit", model)
+    return Decision(Status.OPEN, "not shown to be at most a constant times a printed term")
 
 
 def _largest_ratio(
