@@ -353,6 +353,8 @@ class _OfTraces:
             whole = symbol.is_integer and not value.is_integer
             if whole or value < 0 or (value == 0 and symbol.name not in ("mu", "sigma")):
                 raise ValueError(f"{statement.id}: {symbol} = {value}: expected {symbols[symbol.name].domain}")
+        if given.get("mu", 0) and rational(given["mu"]) >= rational(given["L"]):
+            raise ValueError(f"{statement.id}: mu = {given['mu']}, L = {given['L']}: expected mu < L")
         if "eta_tilde" in symbols and symbols["eta_tilde"].sympy in statement.where:
             eta, eta_tilde = symbols["eta"].sympy, symbols["eta_tilde"].sympy
             factor = statement.where[eta_tilde].subs(at) / at.get(eta, eta)

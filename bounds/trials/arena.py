@@ -657,9 +657,8 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
             if arena.changed is None:
                 return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
             continue
-        crossing = _crossing(arena, data, claim.sign)
-        if crossing is not None:
-            return crossing
+        if (refuted := crossing(arena, data, claim.sign)) is not None:
+            return refuted
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
         least = _least(data)[inside]
         above = (high > np.maximum(bound * (1 + ROUNDING), least)).any()
@@ -677,10 +676,13 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         return Verdict(Status.VACUOUS, "no step size and R of any arena is admissible")
     tightest, loosest = min(found), max(found, key=lambda f: f[1])
     exact = arenas[0].kind == "moments"
+    range_ = (
+        f"the bound is {tightest[0]:.3g} ({tightest[2]}) to {loosest[1]:.3g} ({loosest[2]}) times the measured value"
+    )
     says = (
         f"{'exact expectation' if exact else 'mean of runs'} in {len(arenas)} arena{'s' * (len(arenas) > 1)}"
-        f"{f' (relative rounding of {ROUNDING:g} allowed)' * exact}: the bound is {tightest[0]:.3g} ({tightest[2]}) "
-        f"to {loosest[1]:.3g} ({loosest[2]}) times the measured value{_on_trust(arenas)}"
+        f"{f' (relative rounding of {ROUNDING:g} allowed)' * exact}: "
+        f"{range_ if loosest[1] else 'what is measured is 0'}{_on_trust(arenas)}"
     )
     return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
 
@@ -700,7 +702,7 @@ def _on_trust(arenas: Sequence[Arena]) -> str:
     return f"; vouched for, not certified: {', '.join(sorted(names - {'x_star'}))}" if names else ""
 
 
-def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
+def crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
     """`exceeded` at the step size and R where a confronted arena violates its bound most; None where it never does."""
     inside = data.admissible.values
     bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))

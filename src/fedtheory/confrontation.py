@@ -25,7 +25,7 @@ from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm, re
 from fedtheory.simulations.checked import brief, number, shortened, whole
 from fedtheory.simulations.problems import Problem, check_problem
 from fedtheory.tasks import Progress
-from fedtheory.theory.statement import Statement
+from fedtheory.theory.statement import Bound, Statement
 
 _CONSTANTS = ("L", "mu", "zeta_star", "zeta", "sigma")
 
@@ -34,12 +34,14 @@ _CONSTANTS = ("L", "mu", "zeta_star", "zeta", "sigma")
 class Pair:
     """A theorem about a method, and runs of it.
 
-    data  `mean`, `low`, `high` and `bound` over R, at the theorem's step size; None: not measured
+    data      `mean`, `low`, `high` and `bound` over R, at the theorem's step size; None: not measured
+    violated  where the runs are certainly beyond the bound, in numbers; empty if they are nowhere
     """
 
     method: str
     theorem: Theorem
     data: xr.Dataset | None = None
+    violated: str = ""
 
     @property
     def quantity(self) -> str:
@@ -64,8 +66,9 @@ class Confrontation:
 
     @property
     def notes(self) -> list[str]:
-        """Why theorems do not apply, in numbers, and for which methods none is known."""
-        why = [
+        """Which theorems are violated, why others do not apply, in numbers, and for which methods none is known."""
+        why = [f"VIOLATED: {p.method}, {p.theorem.statement.id}: {p.violated}" for p in self.pairs if p.violated]
+        why += [
             f"does not apply: {p.method}, {p.theorem.statement.id}: {p.theorem.why}"
             for p in self.pairs
             if p.theorem.why
@@ -147,6 +150,7 @@ class Confrontation:
                 rows.append(row | {"does_not_apply": own.why})
                 continue
             row |= {"step_size": {step_symbol(own.statement): own.step}, "bound": own.value}
+            row |= {"violated": pair.violated} if pair.violated else {}
             rows.append(row | ({} if data is None else {n: float(data[n][-1]) for n in ("mean", "low", "high")}))
         best = {one.algorithm: {"eta": float(one.runs.step_size[0]), "edge": one.edge or None} for one in self.best}
         known = {n: e.value for n, e in self.problem.constants.entries.items() if n in _CONSTANTS}
@@ -196,7 +200,7 @@ def confront(
     """Bounds beside runs: each method's own theorems on a problem, or, of an arena, one statement's bound.
 
     The theorems are those of the method's paper and of papers outside, printed or, where they are wrong, corrected.  On
-    each quantity that they bound, a gap or a squared gradient, the smallest bound is measured: on quadratics by exact
+    each quantity that they bound, such as the gap of the average, the smallest bound is measured: on quadratics by exact
     expectation where there is one, else by runs.
 
     problem            a problem; or an arena, then `algorithms` is a statement, and the answer has `mean`, `low`, `high`,
@@ -304,11 +308,11 @@ def _with_settings(arena: Arena, asked: simulate.Asked, name: str) -> Arena:
 
 
 def _smallest(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """Of each method and quantity the smallest bound; of equal ones the printed one."""
+    """Of each method the smallest bound on each quantity, such as the gap of the average; of equal ones the printed one."""
     groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         if pair.theorem.value is not None:
-            groups.setdefault((pair.method, pair.quantity), []).append(pair)
+            groups.setdefault((pair.method, pair.theorem.concept), []).append(pair)
     for own in groups.values():
         yield min(own, key=lambda p: (float(f"{p.theorem.value:.9g}"), p.theorem.statement.form != "printed"))
 
@@ -318,10 +322,12 @@ def _measured(pair: Pair) -> Pair:
     own = pair.theorem
     assert own.arena is not None
     try:
-        data = arenas.confront(own.arena, own.statement).isel({step_symbol(own.statement): 0})
+        found = arenas.confront(own.arena, own.statement)
     except ValueError as error:
         return replace(pair, theorem=Theorem(own.statement, why=str(error)))
-    return replace(pair, data=data.isel(R=data.admissible.values))
+    beyond = arenas.crossing(own.arena, found, own.statement.claim_of(Bound).sign)
+    data = found.isel({step_symbol(own.statement): 0})
+    return replace(pair, data=data.isel(R=data.admissible.values), violated=beyond.says if beyond else "")
 
 
 def _best(name: str, method: Algorithm, problem: Problem, rounds: int, seeds: Sequence[int], x0: Any) -> simulate.Found:

@@ -316,6 +316,10 @@ class OwnPaper(Paper):
         if isinstance(claim, get_args(Claim)):
             return claim
         claim = exact(claim)
+        if isinstance(claim, Relational) and claim.has(sympy.Order):
+            raise ValueError(
+                f"{claim}: expected Order(quantity, (Term(name, value), ...)) of fedtheory.theory.statement"
+            )
         if isinstance(claim, Relational) and claim.atoms(VectorSymbol):
             return Relations((claim,))
         return bound_of(claim)

@@ -413,7 +413,7 @@ def verify_on(
     held = {id_: item for paper in names for (id_, _), item in _on_data(paper, on).items()}
     chosen = [held[id_] for id_ in asked if id_ in held]
     if not chosen:
-        known = ", ".join(dict.fromkeys(held))
+        known = ", ".join(dict.fromkeys(held)) or "another paper's: this one has no arenas on data"
         raise ValueError(f"{', '.join(asked)}: no bound on runs of an algorithm on data; expected some of {known}")
     check_settings(
         [a for e in chosen for a in _of_evidence(catalogue.find(e.statement).paper, on)[e.statement, e.kind]], settings
