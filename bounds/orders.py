@@ -78,7 +78,7 @@ def exponent(term: sympy.Expr, count: sympy.Symbol, beyond: sympy.Symbol | None 
             found = sympy.limit(slope.subs(numbers), n, sympy.oo) if n in slope.free_symbols else slope
         except (NotImplementedError, TypeError, ValueError):
             continue
-        if found.is_extended_real and not found.has(sympy.Limit):
+        if found.is_extended_real and not found.has(sympy.Limit, sympy.AccumBounds):
             return found
     raise ValueError(
         f"{term}: how it grows with {count} is not known; expected a term like a power of it, or an exponential"
