@@ -67,9 +67,9 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
         for constant in [number for number in _CONSTANTS if number >= needed][:2]:
             if _at_most(part, constant * whole, conditions):
                 return Decision(Status.PROVED, f"at most {constant * own / theirs} x {printed.name}")
-    near, _ = _largest_ratio(part, claim.value, conditions)
-    for widest in (12, 24):
-        ratio, at = _largest_ratio(part, claim.value, conditions, widest)
+    near, _ = _largest_ratio(part, claim.value, conditions, -2, 2)
+    for least, widest in ((-6, 4), (-6, 12), (-24, 24)):
+        ratio, at = _largest_ratio(part, claim.value, conditions, least, widest)
         if ratio > max(_CONSTANTS) * max(near, 1):
             model = {symbol: sympy.Rational(f"{value:.12g}") for symbol, value in at.items()}
             return Decision(Status.REFUTED, "beside the printed sum it grows without limit", model)
@@ -77,11 +77,11 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
 
 
 def _largest_ratio(
-    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], widest: int = 4
+    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], least: int = -6, widest: int = 4
 ) -> tuple[float, dict[sympy.Symbol, float]]:
     """The largest small / large on sampled parameters, and where; shows which constants z3 need not try.
 
-    widest  parameters are powers of ten below 10^widest
+    least, widest  parameters are powers of ten from 10^least, below 10^widest
     """
     if large == 0:
         return (0.0 if small == 0 else np.inf), {}
@@ -89,11 +89,9 @@ def _largest_ratio(
         small.free_symbols | large.free_symbols | set().union(*(c.free_symbols for c in conditions)), key=str
     )
     rng = np.random.default_rng(0)
-    large_counts = [10.0**power for power in range(4, widest)]
+    counts = [1.0, 2.0, 3.0, 10.0, *([1000.0] if widest > 2 else []), *(10.0**power for power in range(4, widest))]
     points = [
-        rng.choice([1.0, 2.0, 3.0, 10.0, 1000.0, *large_counts], 4000)
-        if symbol.is_integer
-        else 10.0 ** rng.integers(-6, widest, 4000)
+        rng.choice(counts, 4000) if symbol.is_integer else 10.0 ** rng.integers(least, widest, 4000)
         for symbol in symbols
     ]
     with np.errstate(all="ignore"):
