@@ -23,7 +23,7 @@ from fedtheory.bounds.trials.theorems import Theorem, theorems
 from fedtheory.simulations import run
 from fedtheory.simulations.algorithms.base import Algorithm, check_algorithm, refuse_misfits
 from fedtheory.simulations.checked import brief, number, shortened, whole
-from fedtheory.simulations.problems import Problem, check_problem
+from fedtheory.simulations.problems import Problem, check_problem, starting_point
 from fedtheory.tasks import Progress
 from fedtheory.theory.statement import Bound, Statement
 
@@ -220,6 +220,7 @@ def confront(
     if isinstance(problem, Arena):
         return arenas.confront(problem, algorithms, full)
     check_problem(problem)
+    starting_point(problem, x0)
     named = algorithms if isinstance(algorithms, Mapping) else {type(a).__name__: a for a in algorithms}
     if not named or len(named) < len(algorithms):
         raise ValueError(

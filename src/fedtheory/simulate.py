@@ -479,8 +479,11 @@ def _dealt(
         raise ValueError(f"{', '.join(idle)} would have no effect: {why}; expected no {', '.join(idle)}")
     if clients is not None:
         return as_given(clients)
+    M = _whole(settings, "M", 1)
     own = {n: _real(settings, n) if name == "alpha" else _whole(settings, name) for n, name in takes.items()}
-    return PARTITIONS[method](labels, M=_whole(settings, "M", 1), seed=_whole(settings, "seed"), **own)
+    if "C" in own and "C" not in chosen:
+        own["C"] = -(-len(np.unique(labels)) // M)  # as few as leave no class without a client
+    return PARTITIONS[method](labels, M=M, seed=_whole(settings, "seed"), **own)
 
 
 def _shown(dataset: xr.Dataset) -> dict[str, str]:

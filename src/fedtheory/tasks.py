@@ -322,6 +322,7 @@ class _Workers:
     waiting: list[Task]
     results: dict[Task, Any]
     besides: dict[int, float]
+    cores: int = field(default_factory=cpu_count)  # the system is asked once: it takes a quarter of a millisecond
     workers: list[_Worker] = field(default_factory=list)
     running: dict[Future[Any], tuple[Task, _Worker]] = field(default_factory=dict)
     died: Counter[Task] = field(default_factory=Counter)
@@ -359,7 +360,7 @@ class _Workers:
             if worker in self.workers and not load[worker] and not any(t.paper == worker.paper for t in self.waiting):
                 worker.pool.shutdown(wait=False)
                 self.workers.remove(worker)
-        while len(self.workers) < cpu_count() and (task := self._next()) is not None:
+        while len(self.workers) < self.cores and (task := self._next()) is not None:
             self.workers.append(_Worker(task.paper))
             self._give(task, self.workers[-1])
 
