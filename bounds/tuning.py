@@ -154,14 +154,14 @@ def _solved(
     parts = _parts(general, step) if general.rel_op in ("<=", "<", ">=", ">") else ()
     slope, rest, denominator = (part.subs(at) for part in parts) if parts else [sympy.nan] * 3
     if not (slope.is_number and rest.is_number and slope.is_nonzero and denominator.is_positive and step.is_positive):
-        return _ends(sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE), relation)
+        return _ends(sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE))
     root, strict = float(-rest / slope), general.rel_op in ("<", ">")
     if slope.is_negative:
         return max(root / _WITHIN if strict else root, 0.0), float("inf")
     return (0.0, root * _WITHIN if strict else root) if root > 0 else (float("inf"), -float("inf"))
 
 
-def _ends(where: sympy.Set, relation: Relational) -> tuple[float, float]:
+def _ends(where: sympy.Set) -> tuple[float, float]:
     """The smallest and largest number of a set of step sizes; of several intervals that from 0, or that to infinity."""
     several = where.args if isinstance(where, sympy.Union) else (where,)
     (one, *_) = [s for s in several if s.inf == 0] or [s for s in several if s.sup == sympy.oo] or several[:1]
