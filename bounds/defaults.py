@@ -128,7 +128,7 @@ def _families(statement: Statement, algorithm: Any) -> tuple[arena_search.Candid
             raise ValueError(
                 f"{statement.id}: no condition limits {step_size}: expected one, such as {step_size} <= 1/L"
             )
-        return min(largest_step(bound, step_size, values), _FAR)
+        return min(largest_step(bound, step_size, values), _FAR) or None
 
     vary = partial(arena_search.varied, least=least)
     quadratics = arena_search.Candidates(algorithm, draw, vary, largest, least, _ROUNDS, _TRIES)

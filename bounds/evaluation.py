@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
+from sympy.core.relational import Relational
 from sympy.printing.numpy import NumPyPrinter
 
 from fedtheory.simulations.checked import brief, reals, truth
@@ -139,6 +140,8 @@ _DIGITS = 700  # more than the doubles span
 _MOST_POINTWISE = 5000  # points of an array that are evaluated one by one where doubles overflow
 # Conditions are checked up to rounding: 1/(6L) computed by the caller must not fail eta_tilde <= 1/(6L).
 ROUNDING = 1e-12
+_EQUAL = 1e-9  # sides that are relatively closer are compared in many digits
+_MANY, _SOME = 200, 25  # how many; of points in a row where the sides are so close, one in 25 is tried first
 
 
 HOLDS: dict[str, Callable[[Any, Any], Any]] = {
@@ -148,6 +151,48 @@ HOLDS: dict[str, Callable[[Any, Any], Any]] = {
     ">": np.greater,
     "==": partial(np.isclose, rtol=ROUNDING, atol=0.0),  # 1/(1-lambda) - 1 of the caller equals lambda/(1-lambda)
 }
+
+
+def compared(
+    relation: Relational,
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    symbols: tuple[sympy.Symbol, ...],
+    at: Sequence[NDArray[np.float64]],
+    room: float = ROUNDING,
+) -> NDArray[np.bool_]:
+    """Where a condition holds, from its sides in doubles at these numbers, one for each symbol.
+
+    Sides that are relatively closer than 1e-9 are compared in many digits, but for <= and >= with the given relative room.
+    """
+    op = relation.rel_op
+    more = {"<=": room, ">=": -room}.get(op)
+    found = np.array(HOLDS[op](left, right + more * np.abs(right) if more else right))
+    strict = op in ("<", ">") or not room
+    close = np.flatnonzero((np.abs(left - right) <= _EQUAL * np.abs(right)) & np.isfinite(right)) if strict else ()
+    if op == "==" or not len(close):
+        return found
+    shape, flat = found.shape, found.reshape(-1)
+    free = relation.free_symbols
+    points = [np.broadcast_to(a if s in free else 0.0, shape).reshape(-1) for s, a in zip(symbols, at, strict=True)]
+
+    def in_digits(i: int) -> bool:
+        with mpmath.workdps(_MANY):
+            try:
+                return bool(_by_mpmath(relation, symbols)(*(mpmath.mpf(float(a[i])) for a in points)))
+            except (ZeroDivisionError, TypeError):  # not defined, or not real
+                return False
+
+    for row in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1):
+        some = [in_digits(i) for i in (*row[::_SOME], row[-1])]
+        flat[row] = some[0] if all(some) or not any(some) else [in_digits(i) for i in row]
+    return flat.reshape(shape)
+
+
+@cache
+def _by_mpmath(relation: Relational, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
+    found: Callable[..., Any] = sympy.lambdify(symbols, relation, "mpmath")
+    return found
 
 
 def evaluate(statement: str | Statement | Compiled, /, strict: bool = True, **values: Any) -> BoundValue:
@@ -175,20 +220,18 @@ def evaluate(statement: str | Statement | Compiled, /, strict: bool = True, **va
         shapes = ", ".join(f"{name} {a.shape}" for name, a in arrays.items() if a.shape)
         raise ValueError(f"{statement.statement.id}: {brief(shapes)}: expected shapes that broadcast") from None
     violations, admissible = [], np.ones(shape, dtype=bool)
+    symbols = tuple(s.sympy for s in statement.parameters)
     # Values outside the conditions may divide by zero; they are reported, so numpy need not warn.
     with np.errstate(all="ignore"):
         for condition, left, right in statement.conditions:
             a, b = (np.asarray(side(*ordered), dtype=float) for side in (left, right))
-            op = condition.relation.rel_op
-            room = ROUNDING * np.abs(b) * {"<=": 1, ">=": -1}.get(op, 0)
-            holds = np.broadcast_to(HOLDS[op](a, b + room), shape)
+            holds = np.broadcast_to(compared(condition.relation, a, b, symbols, ordered), shape)
             if not holds.all():
                 violations.append(_violation(condition, holds, dict(zip(arrays, ordered, strict=True))))
                 admissible &= holds
         if violations and strict:
             raise ConditionViolated(f"{statement.statement.id}: " + "; ".join(violations))
     claim = claim_of(statement.statement)
-    symbols = [s.sympy for s in statement.parameters]
     terms = {t.name: _number(statement.terms[t.name], t.value, symbols, ordered, shape) for t in claim.terms}
     value = None
     if statement.defined is not None:

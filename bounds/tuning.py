@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
 from fedtheory.bounds.evaluation import (
-    HOLDS,
     BoundValue,
     Compiled,
     ConditionViolated,
     adds_up,
     claim_of,
+    compared,
     compiled,
     evaluate,
     parameters,
@@ -30,11 +29,9 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Statement
 
 _POSITIVE = sympy.Interval.open(0, sympy.oo)
-_EVERY_SIZE = np.geomspace(1e-40, 1e40, 4001)
+_EVERY_SIZE = np.geomspace(1e-100, 1e100, 8001)
 _WITHIN = 1 - 2.0**-50  # times the end of an open interval: inside
-_EQUAL = 1e-9  # sides that are relatively closer are compared in many digits
 _LEAST, _MOST = 1e-150, 1e150  # step sizes to try where no condition limits them
-_DIGITS, _SOME = 200, 25  # how many; of the points in a row where the sides are so close, one in 25 is tried first
 
 
 @dataclass(frozen=True)
@@ -78,10 +75,9 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
 
     name  of the step size; by default the bound's first
 
-    Conditions that are linear in the step size or in its inverse are solved exactly, others numerically up to 1e-12.  They
-    must hold for all small or for all large step sizes; what counts is the interval where they do.  Raises
-    ConditionViolated when no step size is admissible, or when a condition without the step size is violated; ValueError
-    for a condition that holds neither for small nor for large step sizes.
+    Conditions that are linear in the step size or in its inverse are solved exactly, others numerically up to 1e-12.  Where
+    they hold in several intervals, it is the first.  Raises ConditionViolated when no step size is admissible, or when a
+    condition without the step size is violated.
     """
     statement = compiled(id_)
     name = name or step_size_of(statement)
@@ -115,30 +111,40 @@ def _fewest_rounds(statement: Compiled, name: str, values: Mapping[str, float]) 
     return bisect_left(range(many), True, few + 1, key=admits)
 
 
-def _interval(statement: Compiled, name: str, values: Mapping[str, float]) -> tuple[float, float]:
-    """`admissible_interval`, which may be empty."""
+Interval = tuple[float, float]
+
+
+def _interval(statement: Compiled, name: str, values: Mapping[str, float]) -> Interval:
+    """`admissible_interval`, which may be empty: the first of the intervals in which all conditions hold."""
     id_ = statement.statement.id
     step = next(s.sympy for s in statement.parameters if s.name == name)
-    low, high = 0.0, float("inf")
-    at = {s.sympy: _rational(values[s.name]) for s in statement.parameters if s.name in values}
+    several: list[Interval] = [(0.0, float("inf"))]
     for i, condition in enumerate(statement.statement.when):
         if step not in condition.relation.free_symbols:
             continue  # checked by evaluate at the chosen step size
-        if not _linear(condition.relation, step):
-            least, most = _numerically(statement, i, name, values)
-            low, high = max(low, least), min(high, most)
-            continue
-        try:
-            relation = condition.relation.subs(at)
-        except TypeError:  # sympy does not compare with NaN
-            raise ConditionViolated(f"{id_}: {condition} is violated for every {name}: it divides 0 by 0") from None
-        if relation in (sympy.true, sympy.false):
-            if relation is sympy.false:
-                raise ConditionViolated(f"{id_}: {condition} is violated for every {name}")
-            continue
-        least, most = _solved(relation, condition.relation, step, at)
-        low, high = max(low, least), min(high, most)
-    return low, high
+        own = _of(statement, i, name, values)
+        if not own:
+            sides = statement.conditions[i][1:]
+            undefined = np.isnan([side(*_ordered(statement, name, 1.0, values)) for side in sides]).any()
+            because = ": it divides 0 by 0" if undefined else ""
+            raise ConditionViolated(f"{id_}: {condition} is violated for every {name}{because}")
+        both = [(max(a, c), min(b, d)) for a, b in several for c, d in own]
+        several = [one for one in both if not _empty(*one)] or [max(both, key=lambda one: one[1] - one[0])]
+    return min(several)
+
+
+def _of(
+    statement: Compiled, condition: int, name: str, values: Mapping[str, float], exactly: bool = True
+) -> list[Interval]:
+    """The intervals of step sizes with a condition, in order; an equation is solved exactly."""
+    relation = statement.statement.when[condition].relation
+    step = next(s.sympy for s in statement.parameters if s.name == name)
+    found = None
+    if (exactly or relation.rel_op == "==") and _linear(relation, step):
+        found = _exactly(
+            relation, step, {s.sympy: _rational(values[s.name]) for s in statement.parameters if s.name in values}
+        )
+    return _numerically(statement, condition, name, values) if found is None else found
 
 
 @cache
@@ -147,28 +153,40 @@ def _rational(value: float) -> sympy.Rational:
     return sympy.nsimplify(value, rational=True)
 
 
-def _solved(
-    relation: Relational, general: Relational, step: sympy.Symbol, at: Mapping[sympy.Symbol, sympy.Rational]
-) -> tuple[float, float]:
-    """The smallest and largest step size > 0 with a linear condition, given with numbers and in general; exact."""
-    parts = _parts(general, step) if general.rel_op in ("<=", "<", ">=", ">") else ()
-    slope, rest, denominator = (part.subs(at) for part in parts) if parts else [sympy.nan] * 3
+def _exactly(
+    relation: Relational, step: sympy.Symbol, at: Mapping[sympy.Symbol, sympy.Rational]
+) -> list[Interval] | None:
+    """The step sizes > 0 with a condition that is linear in them, in order; None where a number is divided by 0."""
+    parts = _parts(relation, step) if relation.rel_op in ("<=", "<", ">=", ">") else [sympy.nan] * 3
+    try:
+        slope, rest, denominator = (part.subs(at) for part in parts)
+    except ValueError:  # sympy compares no infinite numbers
+        return None
     if not (slope.is_number and rest.is_number and slope.is_nonzero and denominator.is_positive and step.is_positive):
-        return _ends(sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE))
-    root, strict = float(-rest / slope), general.rel_op in ("<", ">")
+        try:
+            here = relation.subs(at)
+        except (TypeError, ValueError):  # sympy does not compare with NaN
+            return None
+        if here in (sympy.true, sympy.false):
+            return [(0.0, float("inf"))] if here is sympy.true else []
+        if here.has(sympy.zoo, sympy.nan):
+            return None
+        where = sympy.solve_univariate_inequality(here, step, relational=False, domain=_POSITIVE)
+        return [one for part in (where.args if isinstance(where, sympy.Union) else (where,)) for one in _ends(part)]
+    root, strict = float(-rest / slope), relation.rel_op in ("<", ">")
     if slope.is_negative:
-        return max(root / _WITHIN if strict else root, 0.0), float("inf")
-    return (0.0, root * _WITHIN if strict else root) if root > 0 else (float("inf"), -float("inf"))
+        return [(max(root / _WITHIN if strict else root, 0.0), float("inf"))]
+    return [(0.0, root * _WITHIN if strict else root)] if root > 0 else []
 
 
-def _ends(where: sympy.Set) -> tuple[float, float]:
-    """The smallest and largest number of a set of step sizes; of several intervals that from 0, or that to infinity."""
-    several = where.args if isinstance(where, sympy.Union) else (where,)
-    (one, *_) = [s for s in several if s.inf == 0] or [s for s in several if s.sup == sympy.oo] or several[:1]
-    if not isinstance(one, sympy.Interval):
-        return float("inf"), -float("inf")
-    low, high = float(one.inf), float(one.sup)
-    return low / _WITHIN if one.left_open else low, high * _WITHIN if one.right_open else high
+def _ends(where: sympy.Set) -> list[Interval]:
+    """The smallest and largest number of an interval, or of single numbers, inside where it is open."""
+    if isinstance(where, sympy.FiniteSet):
+        return [(float(x), float(x)) for x in sorted(where.args)]
+    if not isinstance(where, sympy.Interval):
+        return []
+    low, high = float(where.inf), float(where.sup)
+    return [(low / _WITHIN if where.left_open else low, high * _WITHIN if where.right_open else high)]
 
 
 @cache
@@ -182,10 +200,11 @@ def _parts(relation: Relational, step: sympy.Symbol) -> tuple[sympy.Expr, sympy.
 
 
 def largest_step(statement: Compiled, name: str, values: Mapping[str, float]) -> float:
-    """The step size up to which all conditions hold, numerically; infinite where no condition limits it."""
+    """The step size up to which all conditions hold, numerically; infinite if none limits it, 0 if none is admissible."""
     conditions = enumerate(statement.statement.when)
     on_it = [i for i, c in conditions if name in {s.name for s in c.relation.free_symbols}]
-    return min((_numerically(statement, i, name, values)[1] for i in on_it), default=float("inf"))
+    firsts = [next(iter(_of(statement, i, name, values, exactly=False)), (0.0, 0.0)) for i in on_it]
+    return min((high for _, high in firsts), default=float("inf"))
 
 
 @cache
@@ -201,56 +220,40 @@ def _linear(relation: Relational, step: sympy.Symbol) -> bool:
     return max(powers) - min(powers) <= 1
 
 
-@cache
-def _by_mpmath(relation: Relational, symbols: tuple[sympy.Symbol, ...]) -> Any:
-    return sympy.lambdify(symbols, relation, "mpmath")
+def _ordered(statement: Compiled, name: str, step: Any, values: Mapping[str, float]) -> list[Any]:
+    """The numbers of the parameters, in their order."""
+    return [step if s.name == name else np.float64(values.get(s.name, 1.0)) for s in statement.parameters]
 
 
-def _numerically(statement: Compiled, condition: int, name: str, values: Mapping[str, float]) -> tuple[float, float]:
-    """The step sizes from 0 to the first, or from the last to infinity, at which a condition fails, by bisection."""
+def _numerically(statement: Compiled, condition: int, name: str, values: Mapping[str, float]) -> list[Interval]:
+    """The intervals of step sizes with a condition, in order, by bisection from a grid: a short one may be missed."""
     which, left, right = statement.conditions[condition]
-    names, compared = [s.name for s in statement.parameters], HOLDS[which.relation.rel_op]
-
-    def in_digits(step: float) -> bool:
-        """Whether it holds at a step size where the sides are nearly equal."""
-        ordered = [mpmath.mpf(step if n == name else float(values.get(n, 1.0))) for n in names]
-        with mpmath.workdps(_DIGITS):
-            try:
-                return bool(_by_mpmath(which.relation, tuple(s.sympy for s in statement.parameters))(*ordered))
-            except (ZeroDivisionError, TypeError):  # not defined, or not real
-                return False
+    symbols = tuple(s.sympy for s in statement.parameters)
 
     def holds(step: NDArray[np.float64]) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):  # far outside, numbers overflow: the condition does not hold there
-            ordered = [step if n == name else np.float64(values.get(n, 1.0)) for n in names]
-            a, b = (np.broadcast_to(side(*ordered), step.shape) for side in (left, right))
-            found = np.array(compared(a, b))
-            close = np.flatnonzero((np.abs(a - b) <= _EQUAL * np.abs(b)) & np.isfinite(b))
-        for row in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1) if close.size else ():
-            some = [in_digits(float(step[i])) for i in (*row[::_SOME], row[-1])]
-            alike = all(some) or not any(some)
-            found[row] = some[0] if alike else [in_digits(float(step[i])) for i in row]
-        return found
+            ordered = _ordered(statement, name, step, values)
+            a, b = (np.broadcast_to(np.asarray(side(*ordered), float), step.shape) for side in (left, right))
+            return compared(which.relation, a, b, symbols, ordered, room=0.0)
 
-    steps = _EVERY_SIZE
-    found = holds(steps)
-    if found.all():
-        return 0.0, float("inf")
-    if not (found[0] or found[-1]):
-        raise ValueError(
-            f"{statement.statement.id}: {which} holds neither for small nor for large {name}: expected one of these"
-        )
-    if not found[0]:
-        steps, found = steps[::-1], found[::-1]
-    inside = outside = float(steps[0])
-    while True:
-        i = int(np.argmin(found))  # the first step size that fails
-        inside, outside = float(steps[i - 1]), float(steps[i])
-        if abs(outside / inside - 1) <= 1e-13:
-            return (0.0, inside) if outside > inside else (inside, float("inf"))
-        steps = np.geomspace(inside, outside, 100)
-        steps[[0, -1]] = inside, outside
-        found = holds(steps)
+    def end(inside: float, outside: float) -> float:
+        """The last step size between these two at which it holds."""
+        while abs(outside / inside - 1) > 1e-13:
+            steps = np.geomspace(inside, outside, 100)
+            steps[[0, -1]] = inside, outside
+            i = int(np.argmin(holds(steps)[1:-1])) + 1 if not holds(steps)[1:-1].all() else len(steps) - 1
+            inside, outside = float(steps[i - 1]), float(steps[i])
+        return inside * _WITHIN if which.relation.rel_op == "<" and outside > inside else inside
+
+    found = holds(_EVERY_SIZE)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], found, [False]])))
+    several = []
+    for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
+        low = 0.0 if first == 0 else end(float(_EVERY_SIZE[first]), float(_EVERY_SIZE[first - 1]))
+        whole = last == len(_EVERY_SIZE) - 1
+        high = float("inf") if whole else end(float(_EVERY_SIZE[last]), float(_EVERY_SIZE[last + 1]))
+        several.append((low, high))
+    return several
 
 
 def tune(id_: str, /, **values: float) -> Tuned:
@@ -284,22 +287,30 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
     """Global by a scan on a logarithmic grid, then refined by a bounded search around the best point."""
     from scipy.optimize import minimize_scalar
 
+    own = [term for term in claim_of(catalogue.find(id_)).terms if name in {s.name for s in term.value.free_symbols}]
+    if not own or low >= high:
+        return min(high, max(low, 1.0))
+
+    def value(step: Any) -> Any:
+        """The part of the bound that depends on the step size."""
+        terms = evaluate(id_, strict=False, **{**values, name: step}).terms
+        return np.sum([terms[term.name] for term in own], axis=0)
+
     left, right = bottom, top = max(low, _LEAST), min(high, _MOST)
     for _ in range(2):
         grid = np.geomspace(left, right, 2001)
         grid[0], grid[-1] = left, right
-        scan = evaluate(id_, strict=False, **{**values, name: grid}).value
+        scan = value(grid)
+        if (scan == scan[0]).all():
+            return min(high, max(low, 1.0))
         if not np.isfinite(scan).any():
             raise ValueError(f"{id_} is larger than any double at every admissible {name}: expected smaller parameters")
-        i = int(np.flatnonzero(scan == np.nanmin(scan))[-1])
+        i = int(np.nanargmin(scan))
         left, right = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
 
-    def bound(log_step: float) -> float:
-        return float(evaluate(id_, strict=False, **{**values, name: float(np.exp(log_step))}).value)
-
-    found = minimize_scalar(bound, bounds=(np.log(left), np.log(right)), method="bounded", options={"xatol": 1e-12})
-    candidates = [float(np.clip(np.exp(found.x), bottom, top)), float(grid[i])]
-    return min(candidates, key=lambda step: bound(float(np.log(step))))
+    found = minimize_scalar(lambda log_step: float(value(float(np.exp(log_step)))), bounds=(np.log(left), np.log(right)),
+                            method="bounded", options={"xatol": 1e-12})  # fmt: skip
+    return min(float(grid[i]), float(np.clip(np.exp(found.x), bottom, top)), key=lambda step: float(value(step)))
 
 
 def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
@@ -333,13 +344,18 @@ def rounds_to(epsilon: float, id_: str, /, *, most: int = 10**12, **values: Any)
     if "R" not in [s.name for s in compiled(id_).parameters]:
         raise ValueError(f"{id_} does not depend on R: expected a bound that does")
 
+    statement = compiled(id_)
+    name = step_size_of(statement)
+
     def reached(R: int) -> bool:
         try:
+            if _empty(*_interval(statement, name, {**values, "R": R})):  # `tune` would look for the fewest rounds
+                return False
             return bool(tune(id_, R=R, **values).best.value <= epsilon)
         except ConditionViolated:
             return False
 
-    if _falls(compiled(id_).statement):
+    if _falls(statement.statement):
         tried = [min(2**n, most) for n in range(most.bit_length() + 1)]
     else:
         tried = sorted({min(int(1.2**n) + 1, most) for n in range(-10, int(np.log(most) / np.log(1.2)) + 2)})

@@ -22,7 +22,7 @@ from fedtheory import plugins
 from fedtheory.bounds import papers
 from fedtheory.bounds.evaluation import BoundValue, Compiled, compile_statement, compiled, evaluate, parameters
 from fedtheory.bounds.trials.claims import rescaled, unassumed
-from fedtheory.bounds.trials.fit import misfit, unmet
+from fedtheory.bounds.trials.fit import misfit, on_trust, unmet
 from fedtheory.bounds.trials.quantities import AT_START, CONSTANTS, OF_CLIENTS, bounded, by_letter, quantities
 from fedtheory.bounds.tuning import admissible_interval
 from fedtheory.simulations import NoSuchConstant, expectation, has_expectation, start
@@ -32,6 +32,7 @@ from fedtheory.simulations.problems import Problem, check_problem, start_of_clie
 from fedtheory.simulations.problems.quadratic import Quadratic
 from fedtheory.simulations.problems.regularised import Regularised
 from fedtheory.theory import catalogue
+from fedtheory.theory.properties import Property
 from fedtheory.theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, Words, circular
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
@@ -167,10 +168,13 @@ def build(problem: Callable[[], Problem]) -> Problem:
 def constants_of(arena: Arena) -> dict[str, float]:
     """The bound's parameters other than R and the step size.
 
-    Raises NoSuchConstant when the problem lacks one, there is no number for it, or one is beyond a number that is assumed.
+    Raises NoSuchConstant when the problem lacks one, there is no number for it, or one is beyond a number that is assumed
+    or given.
     """
     given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
     certified = build(arena.problem).constants
+    if arena.changed is None:
+        _refuse_false(arena, given)
     for concept, own in catalogue.bounds(arena.stated).items():
         name, least = CONSTANTS[concept], concept == "strong convexity"
         for number in own.get("", ()):
@@ -180,6 +184,22 @@ def constants_of(arena: Arena) -> dict[str, float]:
                 wanted = f"at {'least' if least else 'most'} {number}, as {arena.stated.id} assumes"
                 raise NoSuchConstant(f"{build(arena.problem).name} has {name} = {certified[name]:g}: expected {wanted}")
     return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
+
+
+def _refuse_false(arena: Arena, given: Given) -> None:
+    """Raises NoSuchConstant where a number that is given for a letter is not what the problem certifies."""
+    problem, letters = build(arena.problem), by_letter(arena.stated.paper, CONSTANTS)
+    for name, value in given:
+        if isinstance(value, str) or callable(value) or name not in letters:
+            continue
+        several = ("mu", "mu_pl") if letters[name] == "mu" else (letters[name],)
+        known_ = [
+            float(v) for n in several if n in problem.constants.entries and (v := problem.constants.entries[n].value)
+        ]
+        least = letters[name] == "mu"
+        if known_ and (value > max(known_) * (1 + ROUNDING) if least else value < known_[0] * (1 - ROUNDING)):
+            wanted = f"at {'most' if least else 'least'} {max(known_):g}, which is certified"
+            raise NoSuchConstant(f"{name} = {value:g} is given for {problem.name}: expected {wanted}")
 
 
 def constants_for(
@@ -216,7 +236,8 @@ def known(
     own, chosen, defined = letters_of(statement.paper, algorithm, problem), dict(given), definitions(statement)
     beginning, of_each, certified = (by_letter(statement.paper, of) for of in (AT_START, OF_CLIENTS, CONSTANTS))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}
-    bounds = catalogue.bounds(statement)
+    bounds, assumed = catalogue.bounds(statement), catalogue.properties(statement)
+    alone = Property.POLYAK in assumed and Property.STRONGLY_CONVEX_MEAN not in assumed  # mu of Polyak-Lojasiewicz
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]
@@ -238,7 +259,8 @@ def known(
         if name in of_each:
             return float(start_of_clients(problem, x0)[of_each[name]])
         if name in certified:
-            concept, value = catalogue.symbols(statement)[name].concept or "", float(problem.constants[certified[name]])
+            concept, entry = catalogue.symbols(statement)[name].concept or "", certified[name]
+            value = float(problem.constants["mu_pl" if entry == "mu" and alone else entry])
             parts = bounds.get(concept, {}).get(name, (1,))
             return (min if concept == "strong convexity" else max)(value / float(part) for part in parts)
         if name in defined:
@@ -658,7 +680,8 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
                 return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
             continue
         if (refuted := crossing(arena, data, claim.sign)) is not None:
-            return refuted
+            unsure = on_trust(statement, arena.algorithm(eta=1.0), _tested(arena, statement))
+            return replace(refuted, status=Status.OPEN, says=f"{refuted.says}; {unsure}") if unsure else refuted
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
         least = _least(data)[inside]
         above = (high > np.maximum(bound * (1 + ROUNDING), least)).any()
@@ -687,10 +710,14 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
 
 
+def _tested(arena: Arena, statement: Statement) -> list[Arena]:
+    """The arenas of the statement's paper that test it."""
+    return [one for one in papers.arenas(statement.paper) if one.statement == arena.statement]
+
+
 def _misfit(arena: Arena, statement: Statement) -> str:
     """Why an arena is not about the statement; of our own arenas, only what their problem does not meet."""
-    algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
-    tested = [one for one in papers.arenas(statement.paper) if one.statement == arena.statement]
+    algorithm, problem, tested = arena.algorithm(eta=1.0), build(arena.problem), _tested(arena, statement)
     if statement.paper not in plugins.packages() and any(one is arena for one in tested):
         return unmet(statement, algorithm, problem)
     return misfit(statement, algorithm, problem, tested)

@@ -22,7 +22,7 @@ gradients are 0 has `own_steps = True`.  The others are refused where a problem 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol, cast
 
@@ -81,8 +81,11 @@ def class_of(algorithm: Callable[..., Any]) -> Any:
 
 
 def keywords_of(algorithm: Callable[..., Any]) -> dict[str, Any]:
-    """The settings that it is given with."""
-    return dict(algorithm.keywords) if isinstance(algorithm, partial) else {}
+    """The settings that it is given with, by name."""
+    if not isinstance(algorithm, partial):
+        return {}
+    names = [f.name for f in fields(algorithm.func)] if algorithm.args else []  # type: ignore[arg-type]
+    return dict(zip(names, algorithm.args, strict=False)) | algorithm.keywords
 
 
 def check_algorithm(given: Any) -> None:
