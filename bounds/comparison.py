@@ -69,7 +69,7 @@ def compare(first: str, second: str, /, **values: float) -> Comparison:
     only = {n: first for n in left if n not in right} | {n: second for n in right if n not in left}
     dominant, sums = {}, []
     for id_, terms in ((first, left), (second, right)):
-        names = _dominant(terms)
+        names = _dominant(terms, [c.relation for c in catalogue.find(id_).when])
         dominant[id_] = names
         sums.append(sympy.Add(*(terms[n] for n in names)))
     crossings, numbers, violations = {}, None, list[str]()
@@ -130,12 +130,15 @@ def _letters(statement: Statement, claim: Bound | Order) -> set[str]:
     return own | ({s.name for s in compiled(statement.id).parameters} if isinstance(claim, Bound) else set())
 
 
-def _dominant(terms: dict[str, sympy.Expr]) -> list[str]:
-    """Names of the terms of largest order in R."""
+def _dominant(terms: dict[str, sympy.Expr], conditions: Sequence[sympy.Basic]) -> list[str]:
+    """Names of the terms of largest order in R; all where that is not known."""
     R = next((s for t in terms.values() for s in t.free_symbols if s.name == "R"), None)
     if R is None:
         return list(terms)
-    return largest({name: exponent(term, R) for name, term in terms.items()})
+    try:
+        return largest({name: exponent(term, R, None, conditions) for name, term in terms.items()})
+    except ValueError:
+        return list(terms)
 
 
 def _smaller(ratio: sympy.Expr) -> sympy.Basic:
@@ -147,7 +150,10 @@ def _smaller(ratio: sympy.Expr) -> sympy.Basic:
     x, domain = sympy.Symbol(symbol.name, positive=True), sympy.Interval.open(0, sympy.oo)
     if symbol.is_integer:
         domain = sympy.Interval(1, sympy.oo)
-    inside = sympy.solve_univariate_inequality(ratio.subs(symbol, x) < 1, x, relational=False, domain=domain)
+    try:
+        inside = sympy.solve_univariate_inequality(ratio.subs(symbol, x) < 1, x, relational=False, domain=domain)
+    except NotImplementedError:
+        return sympy.Lt(ratio, 1)
     if inside == domain:
         return sympy.true
     parts = [one for one in (inside.args if isinstance(inside, sympy.Union) else (inside,)) if one != sympy.S.EmptySet]

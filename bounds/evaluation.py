@@ -180,7 +180,9 @@ def compared(
         with mpmath.workdps(_MANY):
             try:
                 return bool(_by_mpmath(relation, symbols)(*(mpmath.mpf(float(a[i])) for a in points)))
-            except (ZeroDivisionError, TypeError):  # not defined, or not real
+            except ZeroDivisionError:  # doubles are infinite there
+                return bool(flat[i])
+            except TypeError:  # not real
                 return False
 
     for row in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
 
+import mpmath
 import numpy as np
 import sympy
 
@@ -54,35 +57,89 @@ class LeadingOrders:
 
 
 _FAR = sympy.Integer(2) ** 300  # a count at which the largest of several parts is that of infinity
-# Numbers in place of the constants: close to 1 they fit no special case; smaller ones are inside more conditions
-_SIZES = (sympy.Integer(1), sympy.Rational(1, 10), sympy.Rational(1, 1000))
+_DRAWS = 300  # of numbers, among which two that meet the conditions are looked for
 
 
-def exponent(term: sympy.Expr, count: sympy.Symbol, beyond: sympy.Symbol | None = None) -> sympy.Expr:
+def exponent(
+    term: sympy.Expr,
+    count: sympy.Symbol,
+    beyond: sympy.Symbol | None = None,
+    conditions: Sequence[sympy.Basic] = (),
+) -> sympy.Expr:
     """p with term ~ count^p as count grows: the limit of d log(term) / d log(count).  -oo for exponential decay.
 
-    `beyond` is a count that this one cannot exceed (M for S): it goes to infinity first.  Raises ValueError where there is
-    no such p, or sympy finds none.
+    beyond      a count that this one cannot exceed (M for S): it goes to infinity first
+    conditions  of the statement: p is that of constants that meet them, by two examples
+
+    Raises ValueError where there is no such p, where it depends on the constants, or sympy finds none.
     """
     if count not in term.free_symbols:
         return sympy.Integer(0)
     n = sympy.Symbol("n", positive=True)  # the count as a real number
-    for size in _SIZES:
-        others = sorted(term.free_symbols - {count, beyond}, key=str)
-        numbers = {s: size * sympy.Rational(sympy.prime(i + 3), sympy.prime(i + 4)) for i, s in enumerate(others)}
+    found = {_exponent_at(term.subs(count, n), n, beyond, one) for one in _examples(term, count, beyond, n, conditions)}
+    if len(found) != 1 or None in found:
+        raise ValueError(
+            f"{term}: how it grows with {count} is not known, or depends on constants; expected a power of it"
+        )
+    return found.pop()
+
+
+def _examples(
+    term: sympy.Expr,
+    count: sympy.Symbol,
+    beyond: sympy.Symbol | None,
+    n: sympy.Symbol,
+    conditions: Sequence[sympy.Basic],
+) -> list[dict[sympy.Symbol, sympy.Expr]]:
+    """Two examples of the constants that meet the conditions far out; where none are found, any two."""
+    free = term.free_symbols.union(*(c.free_symbols for c in conditions))
+    others = sorted(free - {count, beyond}, key=str)
+    far = {n: _FAR, **({beyond: _FAR**2} if beyond else {})}
+    rng, drawn, letters = Random(0), list[dict[sympy.Symbol, sympy.Expr]](), [*others, *filter(None, [count, beyond])]
+    sides = sympy.lambdify(letters, list(conditions), "mpmath")
+
+    def meets(at: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
         try:
-            at = _far_out(term.subs(count, n), {**numbers, n: _FAR, **({beyond: _FAR**2} if beyond else {})})
-            slope = sympy.simplify(n * sympy.diff(at, n) / at)
-            if beyond in slope.free_symbols:
-                slope = sympy.limit(slope, beyond, sympy.oo)
-            found = sympy.limit(slope.subs(numbers), n, sympy.oo) if n in slope.free_symbols else slope
-        except (NotImplementedError, TypeError, ValueError):
-            continue
-        if found.is_extended_real and not found.has(sympy.Limit, sympy.AccumBounds):
-            return found
-    raise ValueError(
-        f"{term}: how it grows with {count} is not known; expected a term like a power of it, or an exponential"
-    )
+            return all(map(bool, sides(*(mpmath.mpf(at[s].p) / at[s].q for s in letters))))
+        except (ZeroDivisionError, TypeError):  # not defined, or not real
+            return False
+
+    for i in range(_DRAWS):
+        own = {s: _drawn(s, rng, 3 * i // _DRAWS) for s in others}
+        at = {**own, **far, count: _FAR}
+        if meets(at):
+            drawn.append({**own, **far})
+            if len(drawn) == 2:
+                return drawn
+    return drawn or [{**{s: _drawn(s, rng, size) for s in others}, **far} for size in (0, 1)]
+
+
+def _drawn(symbol: sympy.Symbol, rng: Random, size: int) -> sympy.Expr:
+    """A fraction of primes, which fits no special case, of a random order of magnitude; a prime for a count."""
+    if symbol.is_integer:
+        return sympy.Integer(sympy.prime(rng.randint(2, 12)))
+    ratio = sympy.Rational(sympy.prime(rng.randint(3, 20)), sympy.prime(rng.randint(3, 20)))
+    return ratio * sympy.Rational(10) ** rng.randint(-3 * size, size)
+
+
+@lru_cache(maxsize=64)
+def _slope(term: sympy.Expr, n: sympy.Symbol) -> sympy.Expr:
+    return sympy.simplify(n * sympy.diff(term, n) / term)
+
+
+def _exponent_at(
+    term: sympy.Expr, n: sympy.Symbol, beyond: sympy.Symbol | None, numbers: Mapping[sympy.Symbol, sympy.Expr]
+) -> sympy.Expr | None:
+    """The exponent of n at these numbers; None where sympy finds none."""
+    try:
+        slope = _slope(_far_out(term, numbers), n)
+        if beyond in slope.free_symbols:
+            slope = sympy.limit(slope, beyond, sympy.oo)
+        constants = {s: x for s, x in numbers.items() if s != n}
+        found = sympy.limit(slope.subs(constants), n, sympy.oo) if n in slope.free_symbols else slope
+    except (NotImplementedError, TypeError, ValueError):
+        return None
+    return found if found.is_extended_real and not found.has(sympy.Limit, sympy.AccumBounds) else None
 
 
 def _far_out(term: sympy.Expr, numbers: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
@@ -106,9 +163,10 @@ def rates(id_: str, counts: Sequence[str] = COUNTS) -> LeadingOrders:
     statement = catalogue.find(id_)
     symbols = {s.name: s.sympy for s in parameters(statement)}
     present = [c for c in counts if c in symbols]
-    beyond = {"S": symbols.get("M")}
+    beyond, when = {"S": symbols.get("M")}, [c.relation for c in statement.when]
     table = {
-        t.name: {c: exponent(t.value, symbols[c], beyond.get(c)) for c in present} for t in claim_of(statement).terms
+        t.name: {c: exponent(t.value, symbols[c], beyond.get(c), when) for c in present}
+        for t in claim_of(statement).terms
     }
     dominant = {c: largest({name: row[c] for name, row in table.items()}) for c in present}
     return LeadingOrders(table, dominant)

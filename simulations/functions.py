@@ -17,7 +17,7 @@ The name of a function is the expression that builds it, so a printed witness ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,7 +82,6 @@ class Function:
 
 
 _PAIRS = 200  # of points, at which a function of the caller's is tested
-_POWERS = 30  # steps of power iteration, each with a test
 
 # Families.  Unless its docstring says otherwise, a family has the minimum 0, at the origin.
 
@@ -251,7 +250,7 @@ def own(
     """A function of yours on (d,), with constants that you vouch for: nobody certifies them.
 
     They are put to the test, though: at 200 pairs of points near and far, and along the steepest and the flattest directions
-    that power iteration finds, the divergence D(x, y) = h(x) - h(y) - <grad h(y), x - y> must lie between
+    that Lanczos' method finds, the divergence D(x, y) = h(x) - h(y) - <grad h(y), x - y> must lie between
     (mu/2) ||x - y||^2 and (L/2) ||x - y||^2, gradients must differ by at most L ||x - y||, and the minimiser must be one.
     So a wrong gradient is found too.
 
@@ -283,21 +282,39 @@ def own(
             x = y + rng.standard_normal(d) * rng.choice([1e-3, 0.1, 1.0]) * scale
             _test(found, x, y)
         for scale in (0.1, 1.0, 10.0):
-            x, v = (scale * rng.standard_normal(d) for _ in range(2))
-            for most in (0.0, found.L):  # the largest curvature, then that furthest below L
-                for _ in range(_POWERS):
-                    v *= scale / (10 * np.linalg.norm(v))
-                    _test(found, x + v, x - v)
-                    v = (found.gradient(x + v) - found.gradient(x - v)) / 2 - most * v
-                    v = v if v.any() else rng.standard_normal(d)
+            x = scale * rng.standard_normal(d)
+            for v in _extreme_directions(found, x, scale / 10):
+                _test(found, x + v, x - v)
         return _with_minimum(found, point, minimum)
+
+
+def _extreme_directions(h: Function, x: Array, length: float) -> Iterator[Array]:
+    """Vectors (d,) of this length along which the curvature near x is smallest and largest, by Lanczos' method."""
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+    def curved(v: Array) -> Array:
+        size = float(np.linalg.norm(v)) or 1.0
+        step = v.ravel() * (length / size)
+        return (h.gradient(x + step) - h.gradient(x - step)) * (size / (2 * length))
+
+    if h.d <= 2:
+        H = np.array([curved(e) for e in np.eye(h.d)])
+        yield from length * np.linalg.eigh((H + H.T) / 2)[1].T
+        return
+    start = np.random.default_rng(0).standard_normal(h.d)
+    for which in ("SA", "LA"):
+        try:
+            _, found = eigsh(LinearOperator((h.d, h.d), curved, dtype=float), 1, which=which, v0=start, tol=1e-3)
+        except ArpackError:  # the gradient is far from linear there
+            continue
+        yield length * found[:, 0]
 
 
 def _with_minimum(found: Function, point: Array | None, minimum: float | None) -> Function:
     """The function with its minimum.  Raises ValueError for a minimiser that is none, or another minimum there."""
     if point is not None:
         slope, least = found.gradient(point), found.value(point)
-        if np.linalg.norm(slope) > 1e-6 * (1 + found.L * np.linalg.norm(point)):
+        if np.linalg.norm(slope) > 1e-6 * found.L * (1 + np.linalg.norm(point)):
             raise ValueError(
                 f"minimiser = {brief(point)} of {found.name}: the gradient there is {brief(slope)}, expected 0"
             )
@@ -323,6 +340,10 @@ def _test(h: Function, x: Array, y: Array) -> None:
             f"{h.name}: D(x, y) = {divergence:.6g} {at}; expected between (mu/2) ||x - y||^2 = {h.mu / 2 * square:.6g} "
             f"and (L/2) ||x - y||^2 = {h.L / 2 * square:.6g}: L, mu or the gradient is wrong"
         )
+    along, size = float((g_x - g_y) @ step), float(np.linalg.norm(g_x) + np.linalg.norm(g_y)) * np.sqrt(square)
+    if along < h.mu * square - 1e-9 * size:
+        raise ValueError(f"{h.name}: <g(x) - g(y), x - y> = {along:.6g} {at}; expected at least mu ||x - y||^2 = "
+                         f"{h.mu * square:.6g}: mu or the gradient is wrong")  # fmt: skip
     if apart > most * (1 + 1e-9) + 1e-9 * float(np.linalg.norm(g_x)):
         raise ValueError(
             f"{h.name}: the gradients differ by {apart:.6g} {at}; expected at most L ||x - y|| = {most:.6g}"

@@ -59,7 +59,9 @@ class OfFunctions:
         unknown = [name for name in self.vouched if name not in _VOUCHABLE]
         if unknown:
             raise ValueError(f"vouched = {brief(unknown)}: expected some of {', '.join(_VOUCHABLE)}")
-        given: dict[str, Any] = {n: number(n, v) for n, v in self.vouched.items() if n != "x_star"}
+        given: dict[str, Any] = {
+            n: number(n, v) if n == "F_star" else number(n, v, ">= 0") for n, v in self.vouched.items() if n != "x_star"
+        }
         if "x_star" in self.vouched:
             given["x_star"] = reals("x_star", self.vouched["x_star"])
             if given["x_star"].shape != (self.d,):
@@ -82,13 +84,22 @@ class OfFunctions:
             if "F_star" in given and abs(F - least) > _NEAR * (1e-6 + size):
                 raise ValueError(f"F_star = {F:g}: expected F at the minimiser, {least:g}")
             apart = float(np.sqrt(mean_over_clients((self.client_gradients(star) ** 2).sum(-1), self.weights)))
-            if "zeta_star" in given and apart > given["zeta_star"] * (1 + _NEAR) + _NEAR * L:
+            slack = float(np.linalg.norm(self.full_gradient(star))) + 1e-12 * L * (1 + float(np.linalg.norm(star)))
+            if "zeta_star" in given and apart > given["zeta_star"] * (1 + _NEAR) + slack:
                 raise ValueError(
                     f"zeta_star = {given['zeta_star']:g}: expected at least {apart:g}, as at the minimiser"
                 )
+        minima = self.client_minima[1].value
+        if "F_star" in given and minima is not None:
+            least = float(mean_over_clients(minima, self.weights))
+            if least - _NEAR * abs(least) > F:
+                raise ValueError(f"F_star = {F:g}: expected at least {least:g}, the mean of the functions' minima")
         rng = np.random.default_rng(0)
         for x in rng.standard_normal((_PAIRS, self.d)) * np.geomspace(1e-2, 1e2, _PAIRS)[:, None]:
-            each, value = self.client_gradients(x), float(self.value(x))
+            try:
+                each, value = self.client_gradients(x), float(self.value(x))
+            except ValueError:  # far away a function may overflow
+                continue
             mean = mean_over_clients(each, self.weights)
             spread, square = float(mean_over_clients(((each - mean) ** 2).sum(-1), self.weights)), float(mean @ mean)
             allowed = {"zeta": (entries["beta"].value or 0.0) ** 2 * square, "G": 0.0}
@@ -97,7 +108,12 @@ class OfFunctions:
                     raise ValueError(f"{name} = {given[name]:g}: gradients are {np.sqrt(spread):g} apart at {brief(x)}")
             if F is not None and value < F - _NEAR * (abs(value) + abs(F)):
                 raise ValueError(f"F_star = {F:g}: expected at most F = {value:g}, as at {brief(x)}")
-            if "mu_pl" in given and F is not None and square < 2 * given["mu_pl"] * (value - F) * (1 - _NEAR):
+            rounding = 1e-12 * (abs(value) + abs(F or 0.0))
+            if (
+                "mu_pl" in given
+                and F is not None
+                and square < 2 * given["mu_pl"] * (value - F - rounding) * (1 - _NEAR)
+            ):
                 raise ValueError(
                     f"mu_pl = {given['mu_pl']:g}: expected at most {square / 2 / (value - F):g}, as at {brief(x)}"
                 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
+import mpmath
 import numpy as np
 import sympy
 from sympy import exp
@@ -14,6 +16,7 @@ from fedtheory.theory.proofs.arithmetic import Decision, at_most, implied
 from fedtheory.theory.proofs.ledger import Ledger
 from fedtheory.theory.statement import Order, Status, Term
 
+_DIGITS = 100
 _CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
 
 
@@ -67,13 +70,37 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
         for constant in [number for number in _CONSTANTS if number >= needed][:2]:
             if _at_most(part, constant * whole, conditions):
                 return Decision(Status.PROVED, f"at most {constant * own / theirs} x {printed.name}")
+    summands = sympy.Add.make_args(sympy.expand(part))
+    if len(summands) > 1 and all(cover(one, claim, conditions) for one in summands):
+        return Decision(Status.PROVED, "each of its summands is at most a constant times a printed term")
     near, _ = _largest_ratio(part, claim.value, conditions, -2, 2)
     for least, widest in ((-6, 4), (-6, 12), (-24, 24)):
         ratio, at = _largest_ratio(part, claim.value, conditions, least, widest)
-        if ratio > max(_CONSTANTS) * max(near, 1):
+        if ratio > max(_CONSTANTS) * max(near, 1) and _grows(part, claim.value, conditions, at):
             model = {symbol: sympy.Rational(f"{value:.12g}") for symbol, value in at.items()}
             return Decision(Status.REFUTED, "beside the printed sum it grows without limit", model)
     return Decision(Status.OPEN, "not shown to be at most a constant times a printed term")
+
+
+def _grows(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], at: dict[sympy.Symbol, float]) -> bool:
+    """Whether small / large grows on the way from 1, through a point, to its square, in many digits.
+
+    So it is no constant inside a term, or of a condition, that makes it large at the point, and no rounding.
+    """
+    ratios = []
+    with mpmath.workdps(_DIGITS):
+        of = sympy.lambdify(list(at), [small, large, *conditions], "mpmath")
+        for share in (0.5, 0.75, 1.0, 1.5, 2.0):
+            point = [mpmath.mpf(x) ** share for x in at.values()]
+            point = [mpmath.nint(x) if s.is_integer else x for s, x in zip(at, point, strict=True)]
+            try:
+                one, other, *hold = of(*point)
+                if not all(map(bool, hold)):
+                    return False
+                ratios.append(one / other)
+            except (ZeroDivisionError, TypeError, OverflowError):
+                return False
+    return all(later > 2 * before for before, later in pairwise(ratios))
 
 
 def _largest_ratio(
