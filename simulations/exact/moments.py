@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fedtheory.simulations.algorithms.base import Algorithm
 from fedtheory.simulations.algorithms.sfl import PFL, SFL
+from fedtheory.simulations.checked import affordable
 from fedtheory.simulations.engine import RECORDS, Request
 from fedtheory.simulations.exact.blocks import Blocks, turned, whole_run
 from fedtheory.simulations.problems import Array, Problem
@@ -286,7 +287,14 @@ def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
         return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
     if problem.weights is not None:
         return f"{problem.name} weighs its clients: expected no weights, the recursion counts all alike"
-    return None if isinstance(algorithm, SFL | PFL) else f"{type(algorithm).__name__}: expected SFL or PFL"
+    if not isinstance(algorithm, SFL | PFL):
+        return f"{type(algorithm).__name__}: expected SFL or PFL"
+    block = Blocks.of(turned(problem)[0], np.zeros(problem.d)).start.shape[1] + 1
+    try:
+        affordable(f"second moments of {problem.d} coordinates", numbers=float(problem.M) * block**4)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def expectation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -12,6 +13,7 @@ import sympy
 
 import fedtheory as ft
 from fedtheory.bounds import compare, rates, rounds_to, tune
+from fedtheory.bounds.evaluation import compiled
 from fedtheory.bounds.trials.arena import Arena, judge
 from fedtheory.paper import (
     D,
@@ -19,21 +21,28 @@ from fedtheory.paper import (
     K,
     L,
     R,
+    convex,
+    convex_mean,
     dist2,
     eta,
     gap,
     grad_sq,
     h,
+    heterogeneity,
     mu,
     paper,
     sigma,
     smooth,
+    spread_everywhere,
     strongly_convex,
     strongly_convex_mean,
+    zeta,
 )  # fmt: skip
+from fedtheory.simulations import NoSuchConstant
+from fedtheory.simulations.algorithms.base import LocalSteps
 from fedtheory.simulations.algorithms.sfl import PFL
-from fedtheory.simulations.functions import ripple
-from fedtheory.simulations.problems.quadratic import generate
+from fedtheory.simulations.functions import huber, ripple
+from fedtheory.simulations.problems.quadratic import Quadratic, generate
 from fedtheory.theory import catalogue
 from fedtheory.theory.proofs import orders
 from fedtheory.theory.statement import Order, Status, Term
@@ -193,3 +202,122 @@ def test_a_start_at_the_minimiser_measures_nothing() -> None:
     star = tuple(np.asarray(problem.constants["x_star"]).tolist())
     found = judged("sfl.thm2.strongly_convex", problem, PFL(2, 1), x0=star)
     assert found.status is Status.TESTED and found.says.endswith("what is measured is 0")
+
+
+MINE = {n: ft.problems["functions"](f) for n, f in {"ripple": [ripple(1)] * 2, "huber": [huber(1)]}.items()}
+APART = Quadratic(np.array([[[1.0]], [[0.0]]]), np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("given", "problem", "says"),
+    [
+        ([smooth, convex, spread_everywhere], APART, "beta = 0; here beta = 1.4"),
+        ([smooth, convex_mean], MINE["ripple"], "F convex, which is not known"),
+        ([smooth, strongly_convex], MINE["huber"], "strongly convex; here the smallest curvature is 0"),
+        ([smooth, strongly_convex_mean], MINE["huber"], "F strongly convex; here its"),
+    ],
+)
+def test_an_assumption_that_the_problem_does_not_meet(given: Any, problem: Any, says: str) -> None:
+    t = mine().theorem(gap.last <= L * D**2 / (h * L * R), when=h <= 1 / L, given=given)
+    found = judged(t.id, problem, PFL(1, 1))
+    assert found.status is Status.OPEN and says in found.says
+
+
+def test_what_does_not_narrow_a_theorem() -> None:
+    """An arena at one K, S = M, sampling that the paper fixes, noise in words."""
+    p, given = mine(), [smooth, strongly_convex]
+    claim, when = gap.last <= L / 2 * (1 - mu * h / 2) ** R * D**2, h <= 1 / (4 * L)
+    t = p.theorem(claim, "t", when=when, given=given)
+    p.arena(t, quadratic(zeta_star=0.0), rounds=20, K=2)
+    equal = quadratic(zeta_star=0.0)
+    for run in (PFL(3, 1), PFL(1, 1, S=4), type("Mine", (PFL,), {})(2, 1)):
+        assert judged(t.id, equal, run).status is Status.TESTED
+    words = p.theorem(claim, "w", when=when, given=[*given, p.assume("words", "Noise as in Assumption 3.")])
+    assert "not about" not in judged(words.id, quadratic(sigma=0.1), PFL(1, 1)).says
+    q = mine("few", partial(PFL, 1, S=2))
+    few = q.theorem(claim, "t", when=when, given=given)
+    assert "not about" not in judged(few.id, equal, PFL(1, 1, S=2)).says
+    assert "is about K = 1; here K = 3" in judged(few.id, equal, PFL(3, 1, S=2)).says
+    assert "is about S = 2; here S = 4" in judged(few.id, equal, PFL(1, 1)).says
+
+
+def test_numbers_that_are_given_may_not_be_smaller_than_certified_ones() -> None:
+    t = mine().theorem(gap.last <= L * D**2 / (h * L * R), when=h <= 1 / L, given=[smooth, convex])
+    with pytest.raises(
+        NoSuchConstant, match="L = 0.2 is given for quadratics.*: expected at least 1, which is certified"
+    ):
+        judged(t.id, quadratic(), PFL(1, 1), given=(("L", 0.2),))
+
+
+def test_an_algorithm_of_ones_own_does_not_refute_a_theorem_of_the_papers() -> None:
+    @dataclass(frozen=True)
+    class Away(LocalSteps):
+        def round(self, problem: Any, x: Any, *rest: Any) -> Any:
+            return 1.5 * x
+
+    found = judged("sfl.thm2.strongly_convex", quadratic(), Away(2, 1), given=(("K", 2.0),), rounds=80)
+    assert found.status is Status.OPEN and "whether Away is PFL in another form, nobody checks" in found.says
+
+
+def test_conditions_of_several_kinds_have_their_intervals() -> None:
+    p = mine()
+    bound = grad_sq.mean <= Delta / (h * R) + h * L * sigma**2
+    at: dict[str, Any] = {"Delta": 1, "L": 1, "R": 100, "sigma": 1, "mu": 0.1, "D": 1, "K": 1}
+
+    def interval(*when: Any, **other: Any) -> tuple[float, float]:
+        id_ = p.theorem(bound, when=list(when), given=[smooth]).id
+        own = {s.name for s in compiled(id_).parameters}
+        return tune(id_, **{n: v for n, v in {**at, **other}.items() if n in own}).interval
+
+    two = (h * L - 1) * (h * L - 5)
+    assert interval(sympy.Eq(h, 1 / L)) == (1, 1)
+    assert interval(two >= 0) == (0, pytest.approx(1)) and interval(two >= 0, h >= 6 / L) == (pytest.approx(6), np.inf)
+    assert interval(two <= 0) == (pytest.approx(1), pytest.approx(5))
+    assert interval(h <= 1 / L, h <= D / (sigma * sympy.sqrt(R)), sigma=0) == (0, 1)
+    assert interval(h <= sympy.Min(1 / L, D / (sigma * sympy.sqrt(R))), sigma=0) == (0, pytest.approx(1, rel=1e-12))
+    assert interval(h <= 1 / (L * (K - 1)), h <= 1 / L) == (0, 1)
+    for kappa in (10, 10**4):  # the sides of this one round to 1 where h is small
+        found = interval((1 - h * mu) ** 2 + h**2 * L**2 < 1, mu=1 / kappa)
+        assert found == (0, pytest.approx(2 / kappa / (1 + 1 / kappa**2), rel=1e-9))
+
+
+def test_a_constant_in_the_bound_hides_no_limit() -> None:
+    p = mine()
+    falls = p.theorem(grad_sq.mean <= zeta**2 + h * L * sigma**2, when=h <= 1 / L, given=[smooth, heterogeneity]).id
+    assert tune(falls, zeta_star=1, L=1, sigma=1).limit == "0"
+    both = p.theorem(grad_sq.mean <= zeta**2 + Delta / (h * R) + h * L * sigma**2, when=h <= 1 / L, given=[smooth]).id
+    found = tune(both, zeta_star=1e6, Delta=1, R=10**7, L=1, sigma=1)
+    assert found.step_size == pytest.approx(10**-3.5, rel=1e-6)
+
+
+def test_exponents_are_those_of_constants_that_meet_the_conditions() -> None:
+    p = mine()
+    for value, when, p_of_R in (
+        ((1 - mu * h + 4 * h**2 * L**2) ** R, h <= mu / (8 * L**2), -sympy.oo),
+        ((2 * h * L) ** R, h < 1 / (2 * L), -sympy.oo),
+        ((1 - mu / L) ** R, mu <= L, -sympy.oo),
+        (sympy.Piecewise((1 / R, K > 1), (1 / R**2, True)), K >= 2, -1),
+        (R ** (-mu / L), mu <= L, -mu / L),
+    ):
+        found = rates(p.theorem(gap.last <= Delta * value, when=when, given=[smooth]).id, ("R",)).exponents
+        assert [*found.values()] == [{"R": p_of_R}]
+    with pytest.raises(ValueError, match="or depends on constants"):
+        rates(p.theorem(gap.last <= Delta / (1 + R ** (mu / L)), when=mu <= L).id, ("R",))
+    one, other = (p.theorem(gap.last <= Delta * e, when=h <= 1 / L).id for e in (2**K / R, K**3 / R))
+    assert compare(one, other).smaller_when["optimisation"] == (2**K / K**3 < 1)
+
+
+def test_no_true_order_is_broken() -> None:
+    def of(value: sympy.Expr, order: sympy.Expr, *when: Any) -> Status:
+        return orders._cover(value, Order(gap.last, (Term("o", order),)), list(when)).status
+
+    one = L * D**2 / R
+    for value, order, *when in (
+        ((1 - mu / L) ** R, sympy.exp(-mu * R / L), mu <= L),
+        (L * D**2 / (1 + R / 10**6), one),
+        (K * one / R, one, K <= 10**7 * R),
+        (L * D**2, one, R <= 10**5),
+    ):
+        assert of(value, order, *when) is Status.OPEN
+    two = Order(gap.last, (Term("one", one), Term("two", sigma**2 / (L * R))))
+    assert orders._cover((D**2 * L + sigma**2 / L) / R, two, []).status is Status.PROVED
