@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -16,7 +15,7 @@ from fedtheory.theory.proofs.arithmetic import Decision, at_most, implied
 from fedtheory.theory.proofs.ledger import Ledger
 from fedtheory.theory.statement import Order, Status, Term
 
-_DIGITS = 100
+_DIGITS, _DIRECTIONS, _DECADES = 100, 400, 4
 _CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
 
 
@@ -83,24 +82,32 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
 
 
 def _grows(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], at: dict[sympy.Symbol, float]) -> bool:
-    """Whether small / large grows on the way from 1, through a point, to its square, in many digits.
+    """Whether small / large grows in some direction from a point: at least twofold in each of four decades, in many digits.
 
     So it is no constant inside a term, or of a condition, that makes it large at the point, and no rounding.
     """
-    ratios = []
+    of = sympy.lambdify(list(at), [small, large, *conditions], "mpmath")
+
+    def ratio(decades: np.ndarray) -> mpmath.mpf | None:
+        point = [mpmath.mpf(x) * mpmath.mpf(10) ** int(n) for x, n in zip(at.values(), decades, strict=True)]
+        point = [max(mpmath.nint(x), 1) if s.is_integer else x for s, x in zip(at, point, strict=True)]
+        try:
+            one, other, *hold = of(*point)
+            return one / other if all(map(bool, hold)) else None
+        except (ZeroDivisionError, TypeError, OverflowError):
+            return None
+
     with mpmath.workdps(_DIGITS):
-        of = sympy.lambdify(list(at), [small, large, *conditions], "mpmath")
-        for share in (0.5, 0.75, 1.0, 1.5, 2.0):
-            point = [mpmath.mpf(x) ** share for x in at.values()]
-            point = [mpmath.nint(x) if s.is_integer else x for s, x in zip(at, point, strict=True)]
-            try:
-                one, other, *hold = of(*point)
-                if not all(map(bool, hold)):
-                    return False
-                ratios.append(one / other)
-            except (ZeroDivisionError, TypeError, OverflowError):
-                return False
-    return all(later > 2 * before for before, later in pairwise(ratios))
+        start = ratio(np.zeros(len(at)))
+        for direction in np.random.default_rng(0).integers(-1, 2, (_DIRECTIONS, len(at))):
+            before, decades = start, 0
+            while before is not None and decades < _DECADES:
+                later = ratio((decades + 1) * direction)
+                before = later if later is not None and later > 2 * before else None
+                decades += 1
+            if before is not None:
+                return True
+    return False
 
 
 def _largest_ratio(
