@@ -140,7 +140,7 @@ _DIGITS = 700  # more than the doubles span
 _MOST_POINTWISE = 5000  # points of an array that are evaluated one by one where doubles overflow
 # Conditions are checked up to rounding: 1/(6L) computed by the caller must not fail eta_tilde <= 1/(6L).
 ROUNDING = 1e-12
-_EQUAL = 1e-9  # sides that are relatively closer are compared in many digits
+_EQUAL = 1e-12  # sides that are relatively closer are compared in many digits
 _MANY, _SOME = 200, 25  # how many; of points in a row where the sides are so close, one in 25 is tried first
 
 
@@ -163,7 +163,7 @@ def compared(
 ) -> NDArray[np.bool_]:
     """Where a condition holds, from its sides in doubles at these numbers, one for each symbol.
 
-    Sides that are relatively closer than 1e-9 are compared in many digits, but for <= and >= with the given relative room.
+    Sides that are relatively closer than 1e-12 are compared in many digits, but for <= and >= with the given relative room.
     """
     op = relation.rel_op
     more = {"<=": room, ">=": -room}.get(op)

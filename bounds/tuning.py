@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
 from fedtheory.bounds.evaluation import (
+    HOLDS,
     BoundValue,
     Compiled,
     ConditionViolated,
@@ -29,8 +30,9 @@ from fedtheory.theory import catalogue
 from fedtheory.theory.statement import Statement
 
 _POSITIVE = sympy.Interval.open(0, sympy.oo)
-_EVERY_SIZE = np.geomspace(1e-100, 1e100, 8001)
+_EVERY_SIZE = np.geomspace(1e-80, 1e80, 3201)
 _WITHIN = 1 - 2.0**-50  # times the end of an open interval: inside
+_ROUGH = 1e-3  # a step size is found by doubles if the sides differ by more around it, relatively
 _LEAST, _MOST = 1e-150, 1e150  # step sizes to try where no condition limits them
 
 
@@ -228,22 +230,32 @@ def _ordered(statement: Compiled, name: str, step: Any, values: Mapping[str, flo
 def _numerically(statement: Compiled, condition: int, name: str, values: Mapping[str, float]) -> list[Interval]:
     """The intervals of step sizes with a condition, in order, by bisection from a grid: a short one may be missed."""
     which, left, right = statement.conditions[condition]
-    symbols = tuple(s.sympy for s in statement.parameters)
+    symbols, op = tuple(s.sympy for s in statement.parameters), which.relation.rel_op
 
-    def holds(step: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def sides(step: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         with np.errstate(all="ignore"):  # far outside, numbers overflow: the condition does not hold there
             ordered = _ordered(statement, name, step, values)
             a, b = (np.broadcast_to(np.asarray(side(*ordered), float), step.shape) for side in (left, right))
-            return compared(which.relation, a, b, symbols, ordered, room=0.0)
+            return a, b
+
+    def holds(step: NDArray[np.float64], digits: bool = True) -> NDArray[np.bool_]:
+        a, b = sides(step)
+        with np.errstate(all="ignore"):
+            if not digits:
+                return np.asarray(HOLDS[op](a, b))
+            return compared(which.relation, a, b, symbols, _ordered(statement, name, step, values), room=0.0)
 
     def end(inside: float, outside: float) -> float:
         """The last step size between these two at which it holds."""
+        a, b = sides(np.array([inside, outside]))
+        with np.errstate(all="ignore"):
+            digits = bool((np.abs(a - b) <= _ROUGH * np.abs(b)).any())
         while abs(outside / inside - 1) > 1e-13:
             steps = np.geomspace(inside, outside, 100)
             steps[[0, -1]] = inside, outside
-            i = int(np.argmin(holds(steps)[1:-1])) + 1 if not holds(steps)[1:-1].all() else len(steps) - 1
+            i = int(np.argmin([*holds(steps, digits)[:-1], False]))  # the first that fails, the last one at the latest
             inside, outside = float(steps[i - 1]), float(steps[i])
-        return inside * _WITHIN if which.relation.rel_op == "<" and outside > inside else inside
+        return inside * _WITHIN if op == "<" and outside > inside else inside
 
     found = holds(_EVERY_SIZE)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], found, [False]])))
@@ -301,7 +313,7 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
         grid = np.geomspace(left, right, 2001)
         grid[0], grid[-1] = left, right
         scan = value(grid)
-        if (scan == scan[0]).all():
+        if (left, right) == (bottom, top) and (scan == scan[0]).all():
             return min(high, max(low, 1.0))
         if not np.isfinite(scan).any():
             raise ValueError(f"{id_} is larger than any double at every admissible {name}: expected smaller parameters")

@@ -321,3 +321,11 @@ def test_no_true_order_is_broken() -> None:
         assert of(value, order, *when) is Status.OPEN
     two = Order(gap.last, (Term("one", one), Term("two", sigma**2 / (L * R))))
     assert orders._cover((D**2 * L + sigma**2 / L) / R, two, []).status is Status.PROVED
+
+
+def test_the_best_step_size_is_best_where_the_bound_falls_at_both_ends() -> None:
+    third = sympy.Rational(1, 3)
+    value = 10 * L * Delta * (1 - h * mu / 2) ** R / 3 + 10 * L**third * h**third * sigma**2 / 3
+    id_ = mine().theorem(gap.last <= value, when=h <= 1 / L, given=[smooth]).id
+    found = tune(id_, L=1, mu=0.01, R=100, sigma=1, Delta=1)
+    assert found.limit == "0" and found.best.value == pytest.approx(10 / 3)
