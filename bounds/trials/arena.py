@@ -237,7 +237,8 @@ def known(
     beginning, of_each, certified = (by_letter(statement.paper, of) for of in (AT_START, OF_CLIENTS, CONSTANTS))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}
     bounds, assumed = catalogue.bounds(statement), catalogue.properties(statement)
-    alone = Property.POLYAK in assumed and Property.STRONGLY_CONVEX_MEAN not in assumed  # mu of Polyak-Lojasiewicz
+    strong = problem.constants.entries["mu"].value is not None or Property.STRONGLY_CONVEX_MEAN in assumed
+    alone = Property.POLYAK in assumed and not strong  # mu is that of Polyak-Lojasiewicz
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]

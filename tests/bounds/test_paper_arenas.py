@@ -112,8 +112,7 @@ def test_symbols_of_a_start_and_of_clients() -> None:
 def test_given_symbols_are_numbers_or_certified_constants() -> None:
     singular = Quadratic(np.array([np.diag([1.0, 0.5, 0.0])] * 2), np.zeros((2, 3)))
     algorithm = FedCOM(1, 0.1)
-    with pytest.raises(NoSuchConstant, match="mu does not exist"):
-        known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm)
+    assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm)["mu"] == 0.5  # of Polyak-Lojasiewicz
     assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", "mu_pl"),))["mu"] == 0.5
     assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", 0.25),))["mu"] == 0.25
     with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the symbols of FedCOM, or"):
