@@ -193,12 +193,12 @@ def _refuse_false(arena: Arena, given: Given) -> None:
         if isinstance(value, str) or callable(value) or name not in letters:
             continue
         several = ("mu", "mu_pl") if letters[name] == "mu" else (letters[name],)
-        known_ = [
+        certified = [
             float(v) for n in several if n in problem.constants.entries and (v := problem.constants.entries[n].value)
         ]
         least = letters[name] == "mu"
-        if known_ and (value > max(known_) * (1 + ROUNDING) if least else value < known_[0] * (1 - ROUNDING)):
-            wanted = f"at {'most' if least else 'least'} {max(known_):g}, which is certified"
+        if certified and (value > max(certified) * (1 + ROUNDING) if least else value < certified[0] * (1 - ROUNDING)):
+            wanted = f"at {'most' if least else 'least'} {max(certified):g}, which is certified"
             raise NoSuchConstant(f"{name} = {value:g} is given for {problem.name}: expected {wanted}")
 
 
@@ -237,7 +237,8 @@ def known(
     beginning, of_each, certified = (by_letter(statement.paper, of) for of in (AT_START, OF_CLIENTS, CONSTANTS))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}
     bounds, assumed = catalogue.bounds(statement), catalogue.properties(statement)
-    strong = problem.constants.entries["mu"].value is not None or Property.STRONGLY_CONVEX_MEAN in assumed
+    mu = problem.constants.entries.get("mu")
+    strong = (mu is not None and mu.value is not None) or Property.STRONGLY_CONVEX_MEAN in assumed
     alone = Property.POLYAK in assumed and not strong  # mu is that of Polyak-Lojasiewicz
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))
@@ -700,13 +701,11 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         return Verdict(Status.VACUOUS, "no step size and R of any arena is admissible")
     tightest, loosest = min(found), max(found, key=lambda f: f[1])
     exact = arenas[0].kind == "moments"
-    range_ = (
-        f"the bound is {tightest[0]:.3g} ({tightest[2]}) to {loosest[1]:.3g} ({loosest[2]}) times the measured value"
-    )
+    span = f"the bound is {tightest[0]:.3g} ({tightest[2]}) to {loosest[1]:.3g} ({loosest[2]}) times the measured value"
     says = (
         f"{'exact expectation' if exact else 'mean of runs'} in {len(arenas)} arena{'s' * (len(arenas) > 1)}"
         f"{f' (relative rounding of {ROUNDING:g} allowed)' * exact}: "
-        f"{range_ if loosest[1] else 'what is measured is 0'}{_on_trust(arenas)}"
+        f"{span if loosest[1] else 'what is measured is 0'}{_on_trust(arenas)}"
     )
     return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
 
