@@ -153,7 +153,7 @@ HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def compared(
+def relation_at(
     relation: Relational,
     left: NDArray[np.float64],
     right: NDArray[np.float64],
@@ -227,7 +227,7 @@ def evaluate(statement: str | Statement | Compiled, /, strict: bool = True, **va
     with np.errstate(all="ignore"):
         for condition, left, right in statement.conditions:
             a, b = (np.asarray(side(*ordered), dtype=float) for side in (left, right))
-            holds = np.broadcast_to(compared(condition.relation, a, b, symbols, ordered), shape)
+            holds = np.broadcast_to(relation_at(condition.relation, a, b, symbols, ordered), shape)
             if not holds.all():
                 violations.append(_violation(condition, holds, dict(zip(arrays, ordered, strict=True))))
                 admissible &= holds

@@ -105,16 +105,16 @@ def _examples(
             return False
 
     for i in range(_DRAWS):
-        own = {s: _drawn(s, rng, 3 * i // _DRAWS) for s in others}
+        own = {s: _number_for(s, rng, 3 * i // _DRAWS) for s in others}
         at = {**own, **far, count: _FAR}
         if meets(at):
             drawn.append({**own, **far})
             if len(drawn) == 2:
                 return drawn
-    return drawn or [{**{s: _drawn(s, rng, size) for s in others}, **far} for size in (0, 1)]
+    return drawn or [{**{s: _number_for(s, rng, size) for s in others}, **far} for size in (0, 1)]
 
 
-def _drawn(symbol: sympy.Symbol, rng: Random, size: int) -> sympy.Expr:
+def _number_for(symbol: sympy.Symbol, rng: Random, size: int) -> sympy.Expr:
     """A fraction of primes, which fits no special case, of a random order of magnitude; a prime for a count."""
     if symbol.is_integer:
         return sympy.Integer(sympy.prime(rng.randint(2, 12)))

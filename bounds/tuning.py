@@ -20,10 +20,10 @@ from fedtheory.bounds.evaluation import (
     ConditionViolated,
     adds_up,
     claim_of,
-    compared,
     compiled,
     evaluate,
     parameters,
+    relation_at,
 )
 from fedtheory.simulations.checked import number, whole
 from fedtheory.theory import catalogue
@@ -127,7 +127,7 @@ def _interval(statement: Compiled, name: str, values: Mapping[str, float]) -> In
         own = _of(statement, i, name, values)
         if not own:
             sides = statement.conditions[i][1:]
-            undefined = np.isnan([side(*_ordered(statement, name, 1.0, values)) for side in sides]).any()
+            undefined = np.isnan([side(*_arguments(statement, name, 1.0, values)) for side in sides]).any()
             because = ": it divides 0 by 0" if undefined else ""
             raise ConditionViolated(f"{id_}: {condition} is violated for every {name}{because}")
         both = [(max(a, c), min(b, d)) for a, b in several for c, d in own]
@@ -222,7 +222,7 @@ def _linear(relation: Relational, step: sympy.Symbol) -> bool:
     return max(powers) - min(powers) <= 1
 
 
-def _ordered(statement: Compiled, name: str, step: Any, values: Mapping[str, float]) -> list[Any]:
+def _arguments(statement: Compiled, name: str, step: Any, values: Mapping[str, float]) -> list[Any]:
     """The numbers of the parameters, in their order."""
     return [step if s.name == name else np.float64(values.get(s.name, 1.0)) for s in statement.parameters]
 
@@ -234,7 +234,7 @@ def _numerically(statement: Compiled, condition: int, name: str, values: Mapping
 
     def sides(step: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         with np.errstate(all="ignore"):  # far outside, numbers overflow: the condition does not hold there
-            ordered = _ordered(statement, name, step, values)
+            ordered = _arguments(statement, name, step, values)
             a, b = (np.broadcast_to(np.asarray(side(*ordered), float), step.shape) for side in (left, right))
             return a, b
 
@@ -243,7 +243,7 @@ def _numerically(statement: Compiled, condition: int, name: str, values: Mapping
         with np.errstate(all="ignore"):
             if not digits:
                 return np.asarray(HOLDS[op](a, b))
-            return compared(which.relation, a, b, symbols, _ordered(statement, name, step, values), room=0.0)
+            return relation_at(which.relation, a, b, symbols, _arguments(statement, name, step, values), room=0.0)
 
     def end(inside: float, outside: float) -> float:
         """The last step size between these two at which it holds."""

@@ -682,7 +682,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
                 return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
             continue
         if (refuted := crossing(arena, data, claim.sign)) is not None:
-            unsure = on_trust(statement, arena.algorithm(eta=1.0), _tested(arena, statement))
+            unsure = on_trust(statement, arena.algorithm(eta=1.0), _arenas_of(arena, statement))
             return replace(refuted, status=Status.OPEN, says=f"{refuted.says}; {unsure}") if unsure else refuted
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
         least = _least(data)[inside]
@@ -710,14 +710,14 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
 
 
-def _tested(arena: Arena, statement: Statement) -> list[Arena]:
+def _arenas_of(arena: Arena, statement: Statement) -> list[Arena]:
     """The arenas of the statement's paper that test it."""
     return [one for one in papers.arenas(statement.paper) if one.statement == arena.statement]
 
 
 def _misfit(arena: Arena, statement: Statement) -> str:
     """Why an arena is not about the statement; of our own arenas, only what their problem does not meet."""
-    algorithm, problem, tested = arena.algorithm(eta=1.0), build(arena.problem), _tested(arena, statement)
+    algorithm, problem, tested = arena.algorithm(eta=1.0), build(arena.problem), _arenas_of(arena, statement)
     if statement.paper not in plugins.packages() and any(one is arena for one in tested):
         return unmet(statement, algorithm, problem)
     return misfit(statement, algorithm, problem, tested)

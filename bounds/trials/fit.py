@@ -45,7 +45,7 @@ def misfit(statement: Statement, algorithm: Algorithm, problem: Problem, tested:
     return (
         _of_another(algorithm, kinds)
         or _at_another_setting(statement, algorithm, problem, own)
-        or _sampled(statement, algorithm, problem, own, tested)
+        or _sampling(statement, algorithm, problem, own, tested)
         or unmet(statement, algorithm, problem)
     )
 
@@ -104,7 +104,7 @@ def _at_another_setting(
     return ""
 
 
-def _sampled(
+def _sampling(
     statement: Statement,
     algorithm: Algorithm,
     problem: Problem,
