@@ -69,7 +69,7 @@ def exponent(
     """p with term ~ count^p as count grows: the limit of d log(term) / d log(count).  -oo for exponential decay.
 
     beyond      a count that this one cannot exceed (M for S): it goes to infinity first
-    conditions  of the statement: p is that of constants that meet them, by two examples
+    conditions  of the statement: p is that of examples of constants that meet them
 
     Raises ValueError where there is no such p, where it depends on the constants, or sympy finds none.
     """
@@ -91,7 +91,7 @@ def _examples(
     n: sympy.Symbol,
     conditions: Sequence[sympy.Basic],
 ) -> list[dict[sympy.Symbol, sympy.Expr]]:
-    """Two examples of the constants that meet the conditions far out; where none are found, any two."""
+    """Up to two examples of constants that meet the conditions far out; where none are found, any two."""
     free = term.free_symbols.union(*(c.free_symbols for c in conditions))
     others = sorted(free - {count, beyond}, key=str)
     far = {n: _FAR, **({beyond: _FAR**2} if beyond else {})}
@@ -147,7 +147,8 @@ def _far_out(term: sympy.Expr, numbers: Mapping[sympy.Symbol, sympy.Expr]) -> sy
     if not term.args or not term.has(sympy.Max, sympy.Min, sympy.Piecewise):
         return term
     if isinstance(term, sympy.Piecewise):
-        return next(_far_out(value, numbers) for value, case in term.args if case.subs(numbers) == sympy.true)
+        here = (_far_out(value, numbers) for value, case in term.args if case.subs(numbers) == sympy.true)
+        return next(here, sympy.nan)
     parts = [_far_out(part, numbers) for part in term.args]
     if isinstance(term, sympy.Max | sympy.Min):
         return (max if isinstance(term, sympy.Max) else min)(parts, key=lambda part: part.subs(numbers))
@@ -157,8 +158,8 @@ def _far_out(term: sympy.Expr, numbers: Mapping[sympy.Symbol, sympy.Expr]) -> sy
 def rates(id_: str, counts: Sequence[str] = COUNTS) -> LeadingOrders:
     """Leading orders of every term of a bound or order statement; an explicit bound at a fixed step size.
 
-    Counts that the statement does not contain are left out.  Raises UnknownName, ValueError for a statement
-    without terms.
+    Counts that the statement does not contain are left out.  Raises UnknownName; ValueError for a statement without terms,
+    and for a term whose exponent is not known.
     """
     statement = catalogue.find(id_)
     symbols = {s.name: s.sympy for s in parameters(statement)}

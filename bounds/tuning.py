@@ -83,17 +83,27 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
     """
     statement = compiled(id_)
     name = name or step_size_of(statement)
-    low, high = _interval(statement, name, values)
-    if _empty(low, high):
-        R = _fewest_rounds(statement, name, values)
-        told = "" if R is None else f"; with these numbers it needs R >= {R}"
-        empty = f"expected one in [{low:g}, {high:g}], which is empty"
-        raise ConditionViolated(f"{id_}: no {name} is admissible, {empty}{told}")
-    return low, high
+    try:
+        low, high = _interval(statement, name, values)
+        if not _empty(low, high):
+            return low, high
+        says = f"{id_}: no {name} is admissible, expected one in [{low:g}, {high:g}], which is empty"
+    except ConditionViolated as error:
+        says = str(error)
+    R = _fewest_rounds(statement, name, values)
+    raise ConditionViolated(says + ("" if R is None else f"; with these numbers it needs R >= {R}"))
 
 
 def _empty(low: float, high: float) -> bool:
     return low > high * (1 + 1e-12)
+
+
+def _admits(statement: Compiled, name: str, values: Mapping[str, float]) -> bool:
+    """Whether some step size is admissible."""
+    try:
+        return not _empty(*_interval(statement, name, values))
+    except ConditionViolated:
+        return False
 
 
 _MOST_ROUNDS = 2**40
@@ -103,7 +113,7 @@ def _fewest_rounds(statement: Compiled, name: str, values: Mapping[str, float]) 
     """The smallest R with an admissible step size, at the other values; None if there is none, or no R among them."""
 
     def admits(R: int) -> bool:
-        return not _empty(*_interval(statement, name, {**values, "R": R}))
+        return _admits(statement, name, {**values, "R": R})
 
     few = many = int(values.get("R", _MOST_ROUNDS))
     while many < _MOST_ROUNDS and not admits(many):
@@ -301,7 +311,7 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
 
     own = [term for term in claim_of(catalogue.find(id_)).terms if name in {s.name for s in term.value.free_symbols}]
     if not own or low >= high:
-        return min(high, max(low, 1.0))
+        return _inside(low, high)
 
     def value(step: Any) -> Any:
         """The part of the bound that depends on the step size."""
@@ -313,10 +323,10 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
         grid = np.geomspace(left, right, 2001)
         grid[0], grid[-1] = left, right
         scan = value(grid)
-        if (left, right) == (bottom, top) and (scan == scan[0]).all():
-            return min(high, max(low, 1.0))
         if not np.isfinite(scan).any():
             raise ValueError(f"{id_} is larger than any double at every admissible {name}: expected smaller parameters")
+        if (left, right) == (bottom, top) and (scan == scan[0]).all():
+            return _inside(low, high)
         i = int(np.nanargmin(scan))
         left, right = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
 
@@ -358,12 +368,13 @@ def rounds_to(epsilon: float, id_: str, /, *, most: int = 10**12, **values: Any)
 
     statement = compiled(id_)
     name = step_size_of(statement)
+    if name not in values:  # which `tune` refuses
+        evaluate(id_, strict=False, **{**values, name: 1.0, "R": 1})
 
     def reached(R: int) -> bool:
         try:
-            if _empty(*_interval(statement, name, {**values, "R": R})):  # `tune` would look for the fewest rounds
-                return False
-            return bool(tune(id_, R=R, **values).best.value <= epsilon)
+            admits = _admits(statement, name, {**values, "R": R})  # without, `tune` would look for the fewest rounds
+            return admits and bool(tune(id_, R=R, **values).best.value <= epsilon)
         except ConditionViolated:
             return False
 

@@ -198,7 +198,7 @@ def _refuse_false(arena: Arena, given: Given) -> None:
         ]
         least = letters[name] == "mu"
         if certified and (value > max(certified) * (1 + ROUNDING) if least else value < certified[0] * (1 - ROUNDING)):
-            wanted = f"at {'most' if least else 'least'} {max(certified):g}, which is certified"
+            wanted = f"at {'most' if least else 'least'} {max(certified):g}, as the problem has it"
             raise NoSuchConstant(f"{name} = {value:g} is given for {problem.name}: expected {wanted}")
 
 
@@ -683,7 +683,8 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
             continue
         if (refuted := crossing(arena, data, claim.sign)) is not None:
             unsure = on_trust(statement, arena.algorithm(eta=1.0), _arenas_of(arena, statement))
-            return replace(refuted, status=Status.OPEN, says=f"{refuted.says}; {unsure}") if unsure else refuted
+            sure = replace(refuted, status=Status.OPEN, says=f"{refuted.says}; {unsure}") if unsure else refuted
+            return unless_in_words(sure, statement)
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
         least = _least(data)[inside]
         above = (high > np.maximum(bound * (1 + ROUNDING), least)).any()
@@ -826,7 +827,7 @@ def arena_evidence(arenas: Sequence[Arena]) -> list[Evidence]:
         groups.setdefault((arena.statement, arena.kind), []).append(arena)
 
     def check_with(own: list[Arena]) -> Callable[[Statement, bool], Verdict]:
-        return lambda statement, full: unless_in_words(judge(own, statement, full), statement)
+        return lambda statement, full: judge(own, statement, full)
 
     return [Evidence(id_, kind, check_with(own)) for (id_, kind), own in groups.items()]
 

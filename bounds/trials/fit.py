@@ -22,6 +22,7 @@ from fedtheory.theory.statement import Statement, Words
 if TYPE_CHECKING:
     from fedtheory.bounds.trials.arena import Arena
 
+_OURS = "fedtheory.simulations.algorithms."
 _FEW = 12  # arenas that show whether all clients take part
 # Clients whose gradients differ by no more have the same function; curvatures above minus it, in units of L, count as 0
 _ALIKE = 1e-9
@@ -65,8 +66,9 @@ def is_known(algorithm: Algorithm) -> bool:
 
 
 def _is(algorithm: Algorithm, kind: Any) -> bool:
-    """Whether an algorithm is of a class, or of one that a cell of a notebook has defined again."""
-    return isinstance(algorithm, kind) or type(algorithm).__qualname__ == kind.__qualname__
+    """Whether an algorithm is of a class, or of one of the user's that a cell of a notebook has defined again."""
+    again = type(algorithm).__qualname__ == kind.__qualname__ and not kind.__module__.startswith(_OURS)
+    return isinstance(algorithm, kind) or again
 
 
 def _own_algorithms(statement: Statement) -> list[Callable[..., Any]] | None:
@@ -168,12 +170,10 @@ def unmet(statement: Statement, algorithm: Algorithm, problem: Problem) -> str:
         return f"it needs every F_m convex; here the smallest curvature is {curvature:.3g}"
     if getattr(mu, "is_positive", False) and curvature is not None and curvature <= _ALIKE * L:
         return f"it needs every F_m strongly convex; here the smallest curvature is {curvature:.3g}"
-    if Property.CONVEX_MEAN in given and mean is not None and mean < -_ALIKE * L:
-        return f"it needs F convex; here its smallest curvature is {mean:.3g}"
     if Property.CONVEX_MEAN in given and mean is None and curvature is not None and curvature < -_ALIKE * L:
         return f"it needs F convex, which is not known; here the smallest curvature of an F_m is {curvature:.3g}"
-    if getattr(mu_of_mean, "is_positive", False) and (mean or 0) <= _ALIKE * L and (number("mu_pl") or 0) <= _ALIKE * L:
-        return f"it needs F strongly convex; here its smallest curvature is {'not known' if mean is None else f'{mean:.3g}'}"
+    if getattr(mu_of_mean, "is_positive", False) and (mean or 0) <= _ALIKE * L:
+        return "it needs F strongly convex, which is not known here"
     if Property.HOMOGENEOUS in given and (apart is None or apart > _ALIKE * L) and problem.M > 1:
         far = (
             "nothing bounds how far their gradients are" if apart is None else f"their gradients are up to {apart:.3g}"

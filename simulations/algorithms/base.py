@@ -22,7 +22,7 @@ gradients are 0 has `own_steps = True`.  The others are refused where a problem 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol, cast
 
@@ -84,7 +84,7 @@ def keywords_of(algorithm: Callable[..., Any]) -> dict[str, Any]:
     """The settings that it is given with, by name."""
     if not isinstance(algorithm, partial):
         return {}
-    names = [f.name for f in fields(algorithm.func)] if algorithm.args else []  # type: ignore[arg-type]
+    names = [f.name for f in fields(algorithm.func)] if is_dataclass(algorithm.func) else []
     return dict(zip(names, algorithm.args, strict=False)) | algorithm.keywords
 
 

@@ -102,7 +102,8 @@ class OfFunctions:
                 continue
             mean = mean_over_clients(each, self.weights)
             spread, square = float(mean_over_clients(((each - mean) ** 2).sum(-1), self.weights)), float(mean @ mean)
-            allowed = {"zeta": (entries["beta"].value or 0.0) ** 2 * square, "G": 0.0}
+            beta = entries["beta"].value
+            allowed = {"G": 0.0} | ({} if beta is None else {"zeta": beta**2 * square})
             for name, more in allowed.items():
                 if name in given and spread > (given[name] ** 2 + more) * (1 + _NEAR) + _NEAR * square:
                     raise ValueError(f"{name} = {given[name]:g}: gradients are {np.sqrt(spread):g} apart at {brief(x)}")

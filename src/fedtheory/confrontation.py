@@ -328,7 +328,8 @@ def _measured(pair: Pair) -> Pair:
         return replace(pair, theorem=Theorem(own.statement, why=str(error)))
     beyond = arenas.crossing(own.arena, found, own.statement.claim_of(Bound).sign)
     data = found.isel({step_symbol(own.statement): 0})
-    return replace(pair, data=data.isel(R=data.admissible.values), violated=beyond.says if beyond else "")
+    says = arenas.unless_in_words(beyond, own.statement).says if beyond else ""
+    return replace(pair, data=data.isel(R=data.admissible.values), violated=says)
 
 
 def _best(name: str, method: Algorithm, problem: Problem, rounds: int, seeds: Sequence[int], x0: Any) -> simulate.Found:

@@ -214,7 +214,7 @@ APART = Quadratic(np.array([[[1.0]], [[0.0]]]), np.zeros((2, 1)))
         ([smooth, convex, spread_everywhere], APART, "beta = 0; here beta = 1.4"),
         ([smooth, convex_mean], MINE["ripple"], "F convex, which is not known"),
         ([smooth, strongly_convex], MINE["huber"], "strongly convex; here the smallest curvature is 0"),
-        ([smooth, strongly_convex_mean], MINE["huber"], "F strongly convex; here its"),
+        ([smooth, strongly_convex_mean], MINE["huber"], "F strongly convex, which is not known"),
     ],
 )
 def test_an_assumption_that_the_problem_does_not_meet(given: Any, problem: Any, says: str) -> None:
@@ -244,7 +244,7 @@ def test_what_does_not_narrow_a_theorem() -> None:
 def test_numbers_that_are_given_may_not_be_smaller_than_certified_ones() -> None:
     t = mine().theorem(gap.last <= L * D**2 / (h * L * R), when=h <= 1 / L, given=[smooth, convex])
     with pytest.raises(
-        NoSuchConstant, match="L = 0.2 is given for quadratics.*: expected at least 1, which is certified"
+        NoSuchConstant, match="L = 0.2 is given for quadratics.*: expected at least 1, as the problem has it"
     ):
         judged(t.id, quadratic(), PFL(1, 1), given=(("L", 0.2),))
 
@@ -319,6 +319,7 @@ def test_no_true_order_is_broken() -> None:
         (L * D**2, one, R <= 10**5),
     ):
         assert of(value, order, *when) is Status.OPEN
+    assert of(one, sympy.Integer(0)) is not Status.PROVED and of(one, -one) is not Status.PROVED
     two = Order(gap.last, (Term("one", one), Term("two", sigma**2 / (L * R))))
     assert orders._cover((D**2 * L + sigma**2 / L) / R, two, []).status is Status.PROVED
 
@@ -329,3 +330,12 @@ def test_the_best_step_size_is_best_where_the_bound_falls_at_both_ends() -> None
     id_ = mine().theorem(gap.last <= value, when=h <= 1 / L, given=[smooth]).id
     found = tune(id_, L=1, mu=0.01, R=100, sigma=1, Delta=1)
     assert found.limit == "0" and found.best.value == pytest.approx(10 / 3)
+
+
+def test_missing_numbers_are_told_also_where_no_step_size_is_admissible() -> None:
+    p = mine()
+    id_ = p.theorem(grad_sq.mean <= Delta / (h * R), when=h <= (1 - 100 / R) / L, given=[smooth]).id
+    with pytest.raises(ValueError, match="needs? .*Delta"):
+        rounds_to(0.1, id_, L=1)
+    with pytest.raises(ValueError, match="is violated for every eta_tilde; with these numbers it needs R >= 101"):
+        tune(id_, L=1, Delta=1, R=10)

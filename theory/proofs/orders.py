@@ -62,9 +62,9 @@ def cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> bool
 
 
 def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Decision:
-    own, part = term.as_coeff_Mul()
+    own, part = _without_constant(term)
     for printed in claim.terms:
-        theirs, whole = printed.value.as_coeff_Mul()
+        theirs, whole = _without_constant(printed.value)
         needed, _ = _largest_ratio(part, whole, conditions)
         for constant in [number for number in _CONSTANTS if number >= needed][:2]:
             if _at_most(part, constant * whole, conditions):
@@ -75,16 +75,26 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
     near, _ = _largest_ratio(part, claim.value, conditions, -2, 2)
     for least, widest in ((-6, 4), (-6, 12), (-24, 24)):
         ratio, at = _largest_ratio(part, claim.value, conditions, least, widest)
-        if ratio > max(_CONSTANTS) * max(near, 1) and _grows(part, claim.value, conditions, at):
+        much = max(_CONSTANTS) * max(near, 1)
+        if ratio > much and _grows(part, claim.value, conditions, at, much):
             model = {symbol: sympy.Rational(f"{value:.12g}") for symbol, value in at.items()}
             return Decision(Status.REFUTED, "beside the printed sum it grows without limit", model)
     return Decision(Status.OPEN, "not shown to be at most a constant times a printed term")
 
 
-def _grows(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], at: dict[sympy.Symbol, float]) -> bool:
-    """Whether small / large grows in some direction from a point: at least twofold in each of four decades, in many digits.
+def _without_constant(e: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    """The number > 0 that multiplies an expression, and the rest; 1 and all of it for a number that is not > 0."""
+    number, rest = e.as_coeff_Mul()
+    return (number, rest) if number > 0 else (sympy.S.One, e)
 
-    So it is no constant inside a term, or of a condition, that makes it large at the point, and no rounding.
+
+def _grows(
+    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], at: dict[sympy.Symbol, float], much: float
+) -> bool:
+    """Whether small / large is `much` at a point, and grows from there in some direction, in many digits.
+
+    It must grow at least twofold in each of four decades.  So it is no constant inside a term, or of a condition, that makes
+    it large at the point, and no rounding.
     """
     of = sympy.lambdify(list(at), [small, large, *conditions], "mpmath")
 
@@ -99,6 +109,8 @@ def _grows(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], 
 
     with mpmath.workdps(_DIGITS):
         start = ratio(np.zeros(len(at)))
+        if start is None or not start > much:
+            return False
         for direction in np.random.default_rng(0).integers(-1, 2, (_DIRECTIONS, len(at))):
             before, decades = start, 0
             while before is not None and decades < _DECADES:

@@ -124,6 +124,7 @@ def _tuned_as_json(id_: str, tuned: Any) -> dict[str, Any]:
         "id": id_,
         "step_size": {tuned.name: tuned.step_size},
         "interval": tuned.interval,
+        "limit": tuned.limit or None,
         "value": tuned.best.value,
         "terms": tuned.best.terms,
         "closed_form": None if closed is None else {tuned.name: tuned.closed_form, **closed},

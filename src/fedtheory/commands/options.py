@@ -116,4 +116,4 @@ def print_unless_explicit(*ids: str) -> None:
     orders = [claim for id_ in ids if isinstance(claim := catalogue.find(id_).claim, Order)]
     if orders:
         logarithms = " and logarithms" if any(claim.polylog for claim in orders) else ""
-        console().print(f"up to absolute constants{logarithms}, which nobody states: 1 here")
+        console().print(f"absolute constants{logarithms} are set to 1")
