@@ -52,10 +52,13 @@ def misfit(statement: Statement, algorithm: Algorithm, problem: Problem, tested:
 
 
 def on_trust(statement: Statement, algorithm: Algorithm, tested: Sequence[Arena]) -> str:
-    """What only the user says: that an algorithm of theirs is one that a theorem of our papers is about; empty elsewhere."""
-    kinds = [class_of(arena.algorithm) for arena in tested]
-    if _own_algorithms(statement) is not None or not _of_another(algorithm, kinds):
+    """What only the user says: that this algorithm is one that the theorem is about; empty where that is known."""
+    kinds, own = [class_of(arena.algorithm) for arena in tested], _own_algorithms(statement)
+    if any(_is(algorithm, kind) for kind in kinds) or (len(own) < 2 if own is not None else not kinds):
         return ""
+    if own is not None:
+        name = type(algorithm).__name__
+        return f"{statement.paper} has {len(own)} algorithms, and no arena says that this is about {name}"
     names = " or ".join(dict.fromkeys(kind.__name__ for kind in kinds))
     return f"whether {type(algorithm).__name__} is {names} in another form, nobody checks"
 

@@ -40,7 +40,7 @@ from fedtheory.paper import (
 )  # fmt: skip
 from fedtheory.simulations import NoSuchConstant
 from fedtheory.simulations.algorithms.base import LocalSteps
-from fedtheory.simulations.algorithms.sfl import PFL
+from fedtheory.simulations.algorithms.sfl import PFL, SFL
 from fedtheory.simulations.functions import huber, ripple
 from fedtheory.simulations.problems.quadratic import Quadratic, generate
 from fedtheory.theory import catalogue
@@ -257,6 +257,16 @@ def test_an_algorithm_of_ones_own_does_not_refute_a_theorem_of_the_papers() -> N
 
     found = judged("sfl.thm2.strongly_convex", quadratic(), Away(2, 1), given=(("K", 2.0),), rounds=80)
     assert found.status is Status.OPEN and "whether Away is PFL in another form, nobody checks" in found.says
+
+
+def test_a_theorem_of_a_paper_with_two_algorithms_is_refuted_by_that_of_its_arenas() -> None:
+    p = mine()
+    p.algorithm(SFL)
+    t = p.theorem(gap.last <= (1 - mu * h) ** (9 * R) * Delta, "t", when=h <= 1 / L, given=[smooth, strongly_convex])
+    found = judged(t.id, quadratic(delta=0.0), PFL(1, 1))
+    assert found.status is Status.OPEN and found.says.endswith("no arena says that this is about PFL")
+    p.arena(t, quadratic(delta=0.0), rounds=20, algorithm=PFL, K=1)
+    assert judged(t.id, quadratic(delta=0.0), PFL(1, 1)).status is Status.REFUTED
 
 
 def test_conditions_of_several_kinds_have_their_intervals() -> None:
